@@ -1,0 +1,60 @@
+# Two commands to know: make demo, make test. Everything runs in .venv, which is made here.
+
+PYTHON ?= python3
+BIN := .venv/bin
+FRONT_END := $(wildcard labextension/*.json labextension/*.mjs) \
+             $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
+
+.PHONY: help demo test lab lint bench format chromium clean
+
+help:
+	@echo 'make demo    profile the three stories and two real programs; findings here, reports in reports/'
+	@echo 'make test    run every test (installs Debian'\''s Chromium when root may)'
+	@echo 'make lab     open JupyterLab on the notebooks'
+	@echo 'make lint    check style and types'
+	@echo 'make bench   measure against the rivals; writes benchmarks/results.md (ONLY=eager,W2 for a part)'
+	@echo 'make format  lay out the Python code'
+	@echo 'make clean   remove .venv and all that was built'
+
+demo: .venv/installed-demo
+	$(BIN)/gradviz demo
+
+test: .venv/installed-test chromium
+	cd labextension && { [ -d node_modules ] || npm ci --no-audit --no-fund; } && npm test
+	$(BIN)/pytest -n auto --dist loadfile -m 'not alone'
+	$(BIN)/pytest -m alone
+
+lab: .venv/installed-lab
+	$(BIN)/jupyter lab notebooks
+
+lint: .venv/installed-test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+bench: .venv/installed-bench
+	$(BIN)/python -m benchmarks --only '$(ONLY)'
+
+format: .venv/installed-test
+	$(BIN)/ruff check --select I --fix
+	$(BIN)/ruff format
+
+# One stamp for each extra, made again when what is installed or built would change.
+.venv/installed-%: pyproject.toml hatch_build.py $(FRONT_END) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+.PRECIOUS: .venv/installed-%
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+# The browser tests use /usr/bin/chromium; elsewhere it has to be there already.
+chromium:
+	@if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	fi
+
+clean:
+	rm -rf .venv gradviz/static gradviz/labextension labextension/lib labextension/node_modules reports dist
