@@ -8,3 +8,47 @@ from __future__ import annotations
 
 class GradvizError(Exception):
     """Base of all errors that gradviz raises on purpose."""
+
+
+class FileFormatError(GradvizError):
+    """A file is not a trace that this gradviz can read: damaged, cut short, made by something else."""
+
+
+class FileVersionError(FileFormatError):
+    """A ``.gradviz`` file was written by a newer gradviz."""
+
+
+class FileTooLargeError(FileFormatError):
+    """A ``.gradviz`` file says that it needs more memory than the reader is willing to give."""
+
+
+class TooLargeError(GradvizError):
+    """What was asked for would be too big to be of use, such as a graph of a million nodes."""
+
+
+class MissingPackageError(GradvizError, ImportError):
+    """An optional package is needed for what was asked."""
+
+
+class RuleError(GradvizError, TypeError):
+    """A rule was written in a way the engine cannot use."""
+
+
+class MissingRuleError(GradvizError, NotImplementedError):
+    """A function without a derivative was met on the way to the result."""
+
+
+class NotDifferentiableError(GradvizError, TypeError):
+    """Something was asked to be differentiated that has no derivative: an integer input, a complex output, a string."""
+
+
+class EscapedArrayError(GradvizError, RuntimeError):
+    """An array of a finished gradient was used afterwards."""
+
+
+class ConversionError(GradvizError, TypeError):
+    """A traced array was about to lose its trace: turned into a plain array, or written into one."""
+
+
+class WriteError(GradvizError, ValueError):
+    """A write that NumPy's rules allow nobody to make: wrong shape, dtype, or a read-only array."""

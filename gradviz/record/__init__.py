@@ -1,0 +1,1 @@
+"""The schema of a trace, its file, and the recorder that fills it."""
