@@ -153,6 +153,7 @@ class Maker:
     def step(self, calls: int = 12, names: tuple[str, ...] = _CALLS) -> None:
         """One training step: calls, then a pullback for each of them, with copies, syncs and kernels among them."""
         taped: list[tuple[int, int]] = []
+        first = len(self.rows["buffers"])
         with self.event(Kind.SPAN, "step"):
             value = self.buffer(1 << self.random.randrange(10, 22), role=Role.INPUT)
             with self.event(Kind.SPAN, "forward"):
@@ -161,6 +162,9 @@ class Maker:
             with self.event(Kind.SPAN, "backward", flags=Flag.BACKWARD):
                 self._backward(taped)
         self.wait()
+        for buffer in range(first, len(self.rows["buffers"]) - 1):  # the last one is still held
+            if self.rows["buffers"][buffer]["free_ns"] < 0:
+                self.free(buffer)
 
     def _call(self, name: str, value: int, taped: list[tuple[int, int]]) -> int:
         site = self.random.choice(self.sites)

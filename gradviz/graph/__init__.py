@@ -1,0 +1,1 @@
+"""What can be read out of a trace: its graph, memory, lanes, lines, and what differs from another."""
