@@ -40,7 +40,7 @@ format: .venv/installed-test
 	$(BIN)/ruff format
 
 # One stamp for each extra, made again when what is installed or built would change.
-.venv/installed-%: pyproject.toml hatch_build.py $(FRONT_END) | $(BIN)/python
+.venv/installed-%: pyproject.toml hatch_build.py gradviz/version.py $(FRONT_END) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
