@@ -1,0 +1,28 @@
+/** Entry of the HTML report: mounts the viewer with the profile that lies in the page. */
+
+import { mount, Source } from './viewer/index.js';
+
+const MIME_TYPE = 'application/vnd.gradviz+base64';
+
+function decode(script: HTMLScriptElement): Source {
+  return async () => {
+    const text = atob((script.textContent ?? '').trim());
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    return bytes;
+  };
+}
+
+/** `data-role="before"` marks the run to compare with; `#gradviz` is where the viewer goes. */
+function start(): void {
+  const scripts = [...document.querySelectorAll<HTMLScriptElement>(`script[type="${MIME_TYPE}"]`)];
+  const [before, after] = ['before', 'after'].map(role => scripts.find(s => (s.dataset.role ?? 'after') === role));
+  if (!after) return;
+  const host = document.getElementById('gradviz') ?? document.body.appendChild(document.createElement('div'));
+  host.replaceChildren();
+  const viewer = mount(host, decode(after), before ? { before: decode(before) } : {});
+  void viewer.ready.then(() => (host.dataset.ready = 'true'));
+}
+
+if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start);
+else start();
