@@ -1,0 +1,234 @@
+"""What a traced array is: a value, the tape it is on, and the number of its variable there.
+
+How it answers NumPy (``np.sin(x)``, ``x @ w``, ``x[2:]``, ``a[i] = v``) is put on it in `gradviz.engine.protocols`.
+"""
+
+from __future__ import annotations
+
+import dis
+import operator
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gradviz.engine.cotangent import owned
+from gradviz.errors import ConversionError
+
+FRESH = -1  # index of an untraced array whose memory is its own
+FOREIGN = -2  # index of an untraced array whose memory belongs to the caller
+USED = -3  # index of an untraced array that has been an operand, so that a pullback may have kept it
+
+
+class Array:
+    """A traced array. Users meet it inside functions that are being differentiated; it behaves like a NumPy array.
+
+    Attributes
+    ----------
+    value : the array one level down: a NumPy or device array, a scalar, or an `Array` of an enclosing derivative
+    tape : the tape it is recorded on; None for an array that no derivative has touched yet (``gradviz.numpy.zeros``)
+    index : the number of its variable; changes when the array is written to
+    """
+
+    __slots__ = ("index", "tape", "value")
+    __array_priority__ = 200
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: Any, tape: Any, index: Any) -> None:
+        self.value = value
+        self.tape = tape
+        self.index = index
+
+    # ---- facts
+
+    @property
+    def level(self) -> int:
+        return 0 if self.tape is None else self.tape.level
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        value = self.value
+        return value.shape if hasattr(value, "shape") else ()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        value = self.value
+        return value.dtype if hasattr(value, "dtype") else np.dtype(type(value))
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return getattr(self.value, "strides", ())
+
+    @property
+    def flags(self) -> Any:
+        return self.value.flags
+
+    @property
+    def device(self) -> Any:
+        return getattr(bottom(self), "device", "cpu")
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        traced = "" if self.tape is None else f", traced by level {self.tape.level}"
+        return f"Array(shape={self.shape}, dtype={self.dtype}{traced})"
+
+    def _owned(self) -> bool:
+        """Whether nobody else can reach the memory; see `gradviz.engine.cotangent.owned`."""
+        value = self.value
+        return owned(value, 1)
+
+    # ---- reading values
+
+    def __bool__(self) -> bool:
+        return bool(read(self, "bool"))
+
+    def __int__(self) -> int:
+        return int(read(self, "int"))
+
+    def __float__(self) -> float:
+        refuse_store(self)
+        return float(read(self, "float"))
+
+    def __complex__(self) -> complex:
+        refuse_store(self)
+        return complex(read(self, "complex"))
+
+    def __index__(self) -> int:
+        return operator.index(read(self, "int"))
+
+    def item(self, *args: int) -> Any:
+        """The value of one entry as a Python scalar. Reads it from the device; no gradient flows through it."""
+        value = read(self, "item")
+        return value.item(*args) if hasattr(value, "item") else value
+
+    def tolist(self) -> Any:
+        """All values as nested lists. Reads them from the device; no gradient flows through them."""
+        value = read(self, "tolist")
+        return value.tolist() if hasattr(value, "tolist") else value
+
+    def __format__(self, spec: str) -> str:
+        return format(read(self, "print"), spec) if spec else repr(self)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if self.tape is None:
+            return np.asarray(strip(self, 0), dtype=dtype)
+        raise ConversionError(
+            "A traced array cannot become a plain NumPy array: its gradient would be lost. Use np.<function>(x) on it directly; make "
+            "arrays to write into with gradviz.numpy.zeros, np.zeros_like(x) or x.copy() instead of np.zeros; join values with np.stack. "
+            "If no gradient should flow, read it with gv.stop_gradient(x) and x.tolist()."
+        )
+
+
+class View(Array):
+    """An array that shares memory with another one, as ``x[2:]`` or ``x.T`` do.
+
+    It remembers how it was made. After a write to the array it looks at (or to another view of it) its next use looks again, so it
+    sees what a NumPy view would see.
+    """
+
+    __slots__ = ("_index", "_tape", "_value", "root", "seen", "views")
+
+    def __init__(self, value: Any, tape: Any, index: Any, source: Array, view: tuple[Any, tuple[Any, ...]]) -> None:
+        self._value, self._tape, self._index = value, tape, index
+        if isinstance(source, View):
+            self.root: Array = source.root
+            self.views: tuple[Any, ...] = (*source.views, view)
+        else:
+            self.root, self.views = source, (view,)
+        self.seen = self.root.index
+
+    def look(self) -> None:
+        """Take the view again from the array as it is now."""
+        seen: Any = Array(self.root.value, self.root.tape, self.root.index)
+        for rule, rest in self.views:
+            seen = rule(seen, *rest)
+        self._value, self._tape, self._index = seen.value, seen.tape, seen.index
+        self.seen = self.root.index
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        if self.seen != self.root.index:
+            self.look()
+        return self._value
+
+    @property
+    def tape(self) -> Any:  # type: ignore[override]
+        if self.seen != self.root.index:
+            self.look()
+        return self._tape
+
+    @property
+    def index(self) -> Any:  # type: ignore[override]
+        if self.seen != self.root.index:
+            self.look()
+        return self._index
+
+    def _owned(self) -> bool:
+        return False
+
+
+def strip(value: Any, level: int) -> Any:
+    """The value below all levels from ``level`` up; untraced arrays become plain on the way."""
+    while isinstance(value, Array) and (value.tape is None or value.tape.level >= level):
+        if value.tape is None and value.index == FRESH:
+            value.index = USED
+        value = value.value
+    return value
+
+
+def bottom(value: Any) -> Any:
+    """The plain or device array underneath."""
+    while isinstance(value, Array):
+        value = value.value
+    return value
+
+
+def constant(value: Any, index: int = FRESH) -> Array:
+    """An untraced array, which becomes traced when something traced is written into it."""
+    return Array(value, None, index)
+
+
+def read(array: Array, trigger: str) -> Any:
+    """The plain value of a traced array, for Python to look at; noted by the recorder."""
+    recorder = getattr(array.tape, "recorder", None)
+    value = bottom(array)
+    if recorder is not None:
+        recorder.read(trigger, value)
+    return value
+
+
+def refuse_store(array: Array) -> None:
+    """Stop ``plain[i] = traced``: NumPy asks such a value for ``float(traced)``, which would drop the gradient without a word."""
+    frame = sys._getframe(2)
+    if array.tape is not None and dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR":
+        raise ConversionError(
+            "A traced value was written into a plain NumPy array: its gradient would be lost. Make the array with "
+            "gradviz.numpy.zeros(...), np.zeros_like(x) or x.copy(), which can hold traced values."
+        )

@@ -1,0 +1,74 @@
+"""The reverse walk: from the cotangent of the result to those of the inputs, one record at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradviz.engine.cotangent import Indexed, add, own
+from gradviz.engine.rule import STEPS, Step
+from gradviz.engine.tape import Tape
+
+
+def backward(tape: Tape, seeds: list[tuple[int, Any]], free: bool) -> list[Any]:
+    """Cotangents of the tape's leaves, None where nothing arrived.
+
+    Parameters
+    ----------
+    seeds : variables of the result with the cotangents they start from
+    free : drop each record as it is passed, so that saved memory shrinks while cotangents grow
+    """
+    cts: list[Any] = [None] * max(tape.leaves, *(variable + 1 for variable, _ in seeds), 0)
+    while seeds:
+        add(cts, *seeds.pop())
+    with np.errstate(all="ignore"):
+        if tape.recorder is not None:
+            tape.recorder.walk(tape, cts, free)
+        else:
+            walk(tape.log, cts, tape.leaves, free)
+    return cts
+
+
+def walk(log: list[Any], cts: list[Any], leaves: int, free: bool) -> None:
+    """Reverse every record from the last cotangent down to the leaves."""
+    steps = STEPS
+    for variable in range(len(cts) - 1, leaves - 1, -1):
+        ct = cts[variable]
+        record = log[variable]
+        if free:
+            log[variable] = None
+        if ct is None:
+            continue
+        cts[variable] = None
+        step = steps[record[0]]
+        if type(ct) is Indexed:
+            if pass_on(step, record, ct, cts):
+                continue
+            ct = ct.dense()
+        if step.owns:
+            ct = own(ct)
+        if step.single:
+            parent = record[1]
+            if cts[parent] is None:
+                cts[parent] = step.back(ct, record)
+            else:
+                add(cts, parent, step.back(ct, record))
+        elif step.active:
+            new, parents = list(step.back(ct, record)), record[1]
+            while new:
+                if new[-1] is None:
+                    new.pop()
+                else:
+                    add(cts, parents[len(new) - 1], new.pop())
+
+
+def pass_on(step: Step, record: tuple[Any, ...], ct: Indexed, cts: list[Any]) -> bool:
+    """Hand an indexed cotangent on through a view as it is, where that is possible."""
+    if not step.view:
+        return False
+    behind = ct.behind(record[3], (step.rule, record[2]))
+    if behind is None:
+        return False
+    add(cts, record[1], behind)
+    return True

@@ -1,0 +1,187 @@
+"""How a call is run and recorded: find the innermost tape among the inputs, compute one level below it, write one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gradviz.engine.array import Array, View, constant, strip
+from gradviz.engine.cotangent import Picked
+from gradviz.engine.memory import memory_of
+from gradviz.engine.rule import NO_GRADIENT, RULES, STEPS, Rule, Step
+from gradviz.engine.tape import Tape
+from gradviz.errors import MissingRuleError, NotDifferentiableError
+
+
+def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
+    """Apply a rule's function to arguments in signature order; the result is on the innermost tape among them."""
+    top = innermost(arguments)
+    if top is None:
+        return call_plain(rule, arguments)
+    if type(top) is not Tape:
+        return top.call(rule, arguments)
+    values = list(arguments)
+    active: list[str] = []
+    parents: list[int] = []
+    positions: list[int] = []
+    for position, value in enumerate(arguments):
+        name = rule.parameters[position]
+        if isinstance(value, Array):
+            if value.tape is top:
+                if name in rule.pullbacks:
+                    active.append(name)
+                    parents.append(value.index)
+                elif name not in rule.constant and rule.inputs:
+                    raise _not_differentiable(rule, name)
+            values[position] = strip(value, top.level)
+        elif type(value) in (list, tuple):
+            if name == rule.sequence:
+                values[position] = _enter_sequence(value, top, parents, positions)
+                active += [name] * bool(positions)
+            else:
+                values[position] = below(value, top.level)
+    recorder = top.recorder
+    out = rule.run(*values) if recorder is None else recorder.call(rule, values)
+    if not active:
+        return out
+    return remember(top, rule, arguments, values, out, tuple(active), parents, positions)
+
+
+def _not_differentiable(rule: Rule, name: str) -> NotDifferentiableError:
+    return NotDifferentiableError(
+        f"{rule.name} has no derivative with respect to {name!r}, which was computed from the inputs of the gradient. "
+        f"If no gradient should flow through it, pass gv.stop_gradient({name})."
+    )
+
+
+def _enter_sequence(items: Any, top: Tape, parents: list[int], positions: list[int]) -> list[Any]:
+    values = []
+    for k, item in enumerate(items):
+        if isinstance(item, Array):
+            if item.tape is top:
+                parents.append(item.index)
+                positions.append(k)
+            item = strip(item, top.level)
+        values.append(item)
+    return values
+
+
+def innermost(arguments: Iterable[Any]) -> Any:
+    """The tape (or forward level) of the innermost derivative that any argument takes part in."""
+    top, level = None, 0
+    for value in arguments:
+        if isinstance(value, Array):
+            if value.level > level:
+                top, level = value.tape, value.level
+        elif type(value) in (list, tuple):
+            for item in value:
+                if isinstance(item, Array) and item.level > level:
+                    top, level = item.tape, item.level
+    return top
+
+
+def remember(
+    tape: Tape,
+    rule: Rule,
+    arguments: tuple[Any, ...],
+    values: list[Any],
+    out: Any,
+    active: tuple[str, ...],
+    parents: list[int],
+    positions: list[int],
+) -> Any:
+    """Write the record of a call that has run, and wrap its output."""
+    inputs = [values[rule.parameters.index(name)] for name in active] if not positions else values[rule.parameters.index(active[0])]
+    fitted = rule.outputs or not all(alike(rule, value, out) for value in inputs)
+    variant = rule.variant((active, fitted))
+    log = tape.log
+    index = len(log)
+    if positions:
+        log.append(variant.keep(tuple(parents), out, *values, positions=tuple(positions)))
+    else:
+        log.append(variant.keep(parents[0] if len(parents) == 1 else tuple(parents), out, *values))
+    if tape.recorder is not None:
+        tape.recorder.remembered(tape, index)
+    if rule.outputs and isinstance(out, (tuple, list)):
+        return pick_all(tape, index, out)
+    if rule.view:
+        source = arguments[0]
+        if isinstance(source, Array) and memory_of(out) is memory_of(values[0]):
+            return View(out, tape, index, source, (rule, tuple(values[1:])))
+    return Array(out, tape, index)
+
+
+def alike(rule: Rule, value: Any, out: Any) -> bool:
+    """Whether the cotangent of ``value`` needs no fitting: broadcasting and promotion left shape and dtype as they were."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:  # a Python scalar
+        return getattr(out, "shape", ()) == () and (isinstance(value, complex) or not isinstance(out, complex))
+    return dtype == getattr(out, "dtype", dtype) and (not rule.elementwise or value.shape == getattr(out, "shape", ()))
+
+
+def _pick(ct: Any, record: tuple[Any, ...], made: Any = None) -> Picked:
+    return Picked(record[2], record[3], ct)
+
+
+PICK = len(STEPS)
+STEPS.append(Step(None, ("out",), lambda ct, record: (_pick(ct, record),), [("out", _pick)], single=False))
+
+
+def pick_all(tape: Tape, parent: int, outs: Any) -> Any:
+    """One array for each output of a function that returns several; named tuples keep their type."""
+    made = []
+    for k, out in enumerate(outs):
+        if getattr(out, "dtype", np.dtype(float)).kind in "fc":
+            tape.log.append((PICK, (parent,), k, len(outs)))
+            made.append(Array(out, tape, len(tape.log) - 1))
+        else:
+            made.append(out)
+    return type(outs)(*made) if hasattr(outs, "_fields") else type(outs)(made)
+
+
+def call_plain(rule: Rule, arguments: tuple[Any, ...]) -> Any:
+    """A call none of whose arrays is on a tape: compute, and stay an `Array` if any argument was one."""
+    values = tuple(below(value, 0) for value in arguments)
+    out = rule.run(*values)
+    if all(a is b for a, b in zip(values, arguments, strict=True)):
+        return out
+    if rule.view and isinstance(arguments[0], Array) and memory_of(out) is memory_of(values[0]):
+        return View(out, None, -1, arguments[0], (rule, values[1:]))
+    return wrap_constant(out)
+
+
+def wrap_constant(out: Any) -> Any:
+    if isinstance(out, (tuple, list)):
+        wrapped = [wrap_constant(item) for item in out]
+        return type(out)(*wrapped) if hasattr(out, "_fields") else type(out)(wrapped)
+    return constant(out) if hasattr(out, "dtype") else out
+
+
+def call_without_gradient(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a function through which no gradient flows, on the values one level down."""
+    top = innermost((*args, *kwargs.values()))
+    level = 0 if top is None else top.level
+    args = tuple(below(value, level) for value in args)
+    kwargs = {name: below(value, level) for name, value in kwargs.items()}
+    recorder = getattr(top, "recorder", None)
+    return function(*args, **kwargs) if recorder is None else recorder.call_plain(function, args, kwargs)
+
+
+def below(value: Any, level: int) -> Any:
+    """An argument with the arrays in it taken one level down."""
+    if isinstance(value, Array):
+        return strip(value, level)
+    if type(value) in (list, tuple):
+        return type(value)(below(item, level) for item in value)
+    return value
+
+
+def missing(function: Any) -> MissingRuleError:
+    name = getattr(function, "__name__", str(function))
+    module = getattr(function, "__module__", None) or "numpy"
+    return MissingRuleError(
+        f"{module}.{name} has no derivative in gradviz yet. Write one with gv.rule (docs/adding-a-rule.md), "
+        f"or, if no gradient should flow through it, call it on gv.stop_gradient(x)."
+    )

@@ -1,0 +1,160 @@
+"""Which saved values a write would destroy, and how they are brought to safety.
+
+Nothing is noted when a pullback saves a value, since most programs never write. The first write into a piece of memory looks through
+the records made so far, and later writes only through those made since; saved parts are kept sorted by address, so that a loop
+writing row after row finds the rows it may collide with in logarithmic time.
+"""
+
+from __future__ import annotations
+
+import weakref
+from bisect import bisect_left, insort
+from typing import Any
+
+import numpy as np
+
+from gradviz.engine.array import Array, bottom
+from gradviz.engine.rule import STEPS
+from gradviz.engine.tape import Tape, alive
+
+ndarray = np.ndarray
+
+
+class Watch:
+    """What pullbacks keep of one piece of memory: (first byte, last byte, tape level, variable, slot), sorted by address."""
+
+    __slots__ = ("kept", "longest", "memory", "seen")
+
+    def __init__(self, memory: Any) -> None:
+        self.memory = weakref.ref(memory)
+        self.seen: dict[int, int] = {}
+        self.kept: list[tuple[int, int, int, int, int]] = []
+        self.longest = 0
+
+
+def rescue(lower: Any, target: Any, index: Any, since: dict[int, int] | None = None) -> None:
+    """Copy every saved value that shares bytes with ``target[index]``, and put the copies where the pullbacks will look.
+
+    ``since`` says, by tape level, from which record on the memory existed.
+    """
+    tapes = alive()
+    watch = watch_over(lower, tapes, since or {})
+    if watch is None or not watch.kept:
+        return
+    part = region(target, index)
+    first, last = bounds(part)
+    at = bisect_left(watch.kept, (first - watch.longest,))
+    by_level = {tape.level: tape for tape in tapes}
+    done: list[int] = []
+    while at < len(watch.kept) and watch.kept[at][0] <= last:
+        start, end, level, variable, slot = watch.kept[at]
+        if end >= first:
+            tape = by_level.get(level)
+            if tape is None or tape.log[variable] is None or save(tape, variable, slot, part):
+                done.append(at)
+        at += 1
+    for at in reversed(done):
+        del watch.kept[at]
+
+
+def held(memory: Any, variable: int) -> bool:
+    """Whether any pullback keeps part of this memory, which variable number ``variable`` of the innermost tape was made in."""
+    tapes = alive()
+    watch = watch_over(memory, tapes, {tapes[-1].level: variable})
+    return watch is not None and bool(watch.kept)
+
+
+def watch_over(array: Any, tapes: list[Tape], since: dict[int, int]) -> Watch | None:
+    """The watch on the memory of ``array``, brought up to date; it lives as long as the outermost tape."""
+    if not tapes:
+        return None
+    memory = memory_of(array)
+    watch = tapes[0].watches.get(id(memory))
+    if watch is None or watch.memory() is not memory:
+        watch = tapes[0].watches[id(memory)] = Watch(memory)
+        watch.seen.update(since)
+    for tape in tapes:
+        look(watch, memory, tape)
+    return watch
+
+
+def region(target: Any, index: Any) -> Any:
+    """The smallest array that certainly holds every entry of ``target[index]``."""
+    if not is_basic(index):
+        return target
+    part = target[index]
+    return part if hasattr(part, "strides") and part.shape else target[(*(index if type(index) is tuple else (index,)), None)]
+
+
+def look(watch: Watch, memory: Any, tape: Tape) -> None:
+    """Note what the records since the last look keep of this memory."""
+    for variable in range(watch.seen.get(tape.level, 0), len(tape.log)):
+        record = tape.log[variable]
+        if record is None:
+            continue
+        for slot in range(2, len(record)):
+            for value in arrays_in(record[slot]):
+                if memory_of(value) is memory:
+                    first, last = bounds(value)
+                    insort(watch.kept, (first, last, tape.level, variable, slot))
+                    watch.longest = max(watch.longest, last - first)
+    watch.seen[tape.level] = len(tape.log)
+
+
+def save(tape: Tape, variable: int, slot: int, part: Any) -> bool:
+    """Replace one saved value by a copy if it really overlaps ``part``."""
+    record = tape.log[variable]
+    kept = record[slot]
+    if isinstance(bottom(kept), ndarray) and isinstance(part, ndarray):
+        if not np.shares_memory(bottom(kept), part):
+            return False
+    if type(kept) in (list, tuple):
+        copied: Any = type(kept)(item.copy() if any(True for _ in arrays_in(item)) else item for item in kept)
+    else:
+        copied = kept.copy()
+    tape.log[variable] = (*record[:slot], copied, *record[slot + 1 :])
+    if tape.recorder is not None:
+        tape.recorder.copied("saved_value", kept, copied, because=tape.calls.get(variable, -1), name=STEPS[record[0]])
+    return True
+
+
+def arrays_in(value: Any) -> Any:
+    """The arrays, of any level, that one slot of a record holds."""
+    if type(value) is ndarray or isinstance(value, Array):
+        if bottom(value) is not None and getattr(bottom(value), "shape", ()) != ():
+            yield value
+    elif type(value) in (list, tuple):
+        for item in value:
+            yield from arrays_in(item)
+    elif hasattr(value, "strides") and getattr(value, "shape", ()) != ():
+        yield value
+
+
+def memory_of(value: Any) -> Any:
+    """The array that owns the memory of ``value``."""
+    value = bottom(value)
+    while (base := getattr(value, "base", None)) is not None and hasattr(base, "strides"):
+        value = base
+    return value
+
+
+def bounds(value: Any) -> tuple[int, int]:
+    """First and last byte address."""
+    value = bottom(value)
+    first = value.__array_interface__["data"][0] if type(value) is ndarray else value.data.ptr
+    last = first + value.itemsize - 1
+    for n, stride in zip(value.shape, value.strides, strict=True):
+        if stride < 0:
+            first += (n - 1) * stride
+        elif n:
+            last += (n - 1) * stride
+    return first, last
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index makes a view."""
+    if type(index) is tuple:
+        return all(is_basic(i) for i in index)
+    return index is None or index is Ellipsis or isinstance(index, (int, np.integer, slice))
+
+

@@ -1,0 +1,209 @@
+"""How an array is written to: NumPy's semantics on the outside, one new version per write on the tape.
+
+Memory is really written in place. A value that somebody still needs is copied first, exactly that value and exactly once: the part
+of it that a pullback saved, or the array that belongs to the caller. Writing N rows into a buffer therefore costs O(N), in both
+directions, also when each row is computed from the previous one.
+"""
+
+from __future__ import annotations
+
+from operator import getitem
+from typing import Any
+
+import numpy as np
+
+from gradviz.engine.array import FOREIGN, FRESH, Array, View, constant, strip
+from gradviz.engine.call import below, innermost
+from gradviz.engine.cotangent import fit, may_repeat
+from gradviz.engine.memory import held, rescue
+from gradviz.engine.rule import LEAF_RECORD, RULES, Like, Rule, rule
+from gradviz.engine.tape import Tape
+from gradviz.errors import WriteError
+
+Views = tuple[tuple[Rule, tuple[Any, ...]], ...]
+
+take = rule(getitem, signature="a, index", name="getitem", view=True, linear="each", constant=("index",))
+
+
+def assign(array: Array, index: Any, value: Any) -> None:
+    """``array[index] = value``."""
+    part = (take, (below_index(index),))
+    if type(value) is View and value.root is root_of(array) and value.views == (*views_of(array), part) and value.seen == value.root.index:
+        return  # the second half of ``a[i] += v``: the view was written to already
+    write(array, (part,), value)
+
+
+def write(array: Array, views: Views, value: Any) -> None:
+    """Write ``value`` into the part of ``array`` that ``views`` lead to; the last view is an index."""
+    root = root_of(array)
+    if isinstance(value, Array) and value.tape is not None and array.dtype.kind not in "fc":
+        raise WriteError(
+            f"A value that depends on the inputs of the gradient was written into an array of dtype {array.dtype}, which would cut it "
+            f"off from them. Make the array with a floating dtype."
+        )
+    if getattr(getattr(array.value, "flags", None), "writeable", True) is False and not is_foreign(root):
+        raise WriteError("assignment destination is read-only: it is a broadcast or diagonal view. Write to x.copy() instead.")
+    store(root, (*views_of(array), *views), value)
+
+
+def store(root: Array, views: Views, value: Any) -> None:
+    """Write into an array that is no view, on the innermost level that takes part."""
+    top = innermost((root, value))
+    if top is None:
+        root.value = store_below(root.value, views, below(value, 0), is_foreign(root), None)
+        root.index = FRESH
+    elif type(top) is not Tape:
+        top.store(root, views, value)
+    else:
+        store_on_tape(top, root, views, value)
+
+
+def store_on_tape(top: Tape, root: Array, views: Views, value: Any) -> None:
+    inner = strip(value, top.level) if isinstance(value, Array) else value
+    active, parents = [], []
+    if root.tape is top:
+        lower = root.value
+        active.append("a")
+        parents.append(root.index)
+    else:
+        lower = root.value if root.tape is None else Array(root.value, root.tape, root.index)
+    if isinstance(value, Array) and value.tape is top:
+        active.append("value")
+        parents.append(value.index)
+    foreign = is_foreign(root) or (root.tape is not top and root.tape is not None)
+    since = {top.level: root.index} if root.tape is top else {top.level: len(top.log)} if root.index == FRESH else {}
+    lower = store_below(lower, views, inner, foreign, top.recorder, since)
+    record = written.variant((tuple(active), False)).keep(parents[0] if len(parents) == 1 else tuple(parents), None, lower, inner, views)
+    top.log.append(record)
+    root.value, root.tape, root.index = lower, top, len(top.log) - 1
+    if top.recorder is not None:
+        top.recorder.wrote(top, root.index, inner)
+
+
+def store_below(lower: Any, views: Views, value: Any, foreign: bool, recorder: Any, since: dict[int, int] | None = None) -> Any:
+    """Write one level down, and give what then stands there."""
+    if foreign:
+        source, lower = lower, lower.copy()
+        if recorder is not None:
+            recorder.copied("callers_array", source, lower)
+    if isinstance(lower, Array) or isinstance(value, Array):
+        handle = Array(lower.value, lower.tape, lower.index) if isinstance(lower, Array) else constant(lower)
+        store(handle, views, value)
+        return handle
+    target = lower
+    for view, rest in views[:-1]:
+        target = view.run(target, *rest)
+    index = views[-1][1][0]
+    rescue(lower, target, index, since)
+    target[index] = value
+    return lower
+
+
+def adopt(array: Array, result: Any) -> None:
+    """``array[...] = result`` where the result's memory is fresh: the array takes it over, and nothing is copied."""
+    if type(array) is View or result.shape != array.shape or result.dtype != array.dtype:
+        if not np.can_cast(result.dtype, array.dtype, "same_kind"):
+            raise WriteError(f"cannot cast the result from {result.dtype} to {array.dtype} of the array it is written into")
+        if result.shape != array.shape:
+            raise WriteError(f"non-broadcastable output operand with shape {array.shape} doesn't match the shape {result.shape} of the result")
+        write(array, ((take, (Ellipsis,)),), result)
+    elif isinstance(result, Array):
+        array.value, array.tape, array.index = result.value, result.tape, result.index
+    elif array.tape is None:
+        array.value, array.index = result, FRESH
+    else:
+        tape = array.tape
+        tape.log.append(LEAF_RECORD)
+        array.value, array.index = result, len(tape.log) - 1
+
+
+def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
+    """Do ``array <ufunc>= other`` in the array's own memory, if no pullback needs what it holds, and say whether that was done."""
+    found = RULES.get(ufunc)
+    tape, memory = array.tape, array.value
+    if type(array) is View or type(tape) is not Tape or type(memory) is not np.ndarray or is_foreign(array) or found is None:
+        return False
+    traced = isinstance(other, Array)
+    if traced and (other.tape is not tape or type(other) is View or type(other.value) is not np.ndarray):
+        return False
+    y = other.value if traced else other
+    active = ("x", "y") if traced else ("x",)
+    if any(name in ("x", "out") for target in active for name in found.reads(target)) or not fits(y, memory) or held(memory, array.index):
+        return False
+    if tape.recorder is None:
+        ufunc(memory, y, out=memory)
+    else:
+        tape.recorder.call_into(found, memory, y)
+    fitted = np.shape(y) != memory.shape or getattr(y, "dtype", memory.dtype) != memory.dtype
+    parents = (array.index, other.index) if traced else array.index
+    tape.log.append(found.variant((active, fitted)).keep(parents, memory, memory, y))
+    array.index = len(tape.log) - 1
+    if tape.recorder is not None:
+        tape.recorder.remembered(tape, array.index)
+    return True
+
+
+def fits(y: Any, memory: Any) -> bool:
+    """Whether the result of an operation with ``y`` has the shape and dtype of ``memory``."""
+    if type(y) in (int, float):
+        return True
+    return type(y) is np.ndarray and np.result_type(y, memory) == memory.dtype and np.broadcast_shapes(y.shape, memory.shape) == memory.shape
+
+
+def root_of(array: Array) -> Array:
+    return array.root if type(array) is View else array
+
+
+def views_of(array: Array) -> Views:
+    return array.views if type(array) is View else ()
+
+
+def is_foreign(root: Array) -> bool:
+    """Whether the memory belongs to the caller: it is an input that has not been written to yet."""
+    return root.index == FOREIGN if root.tape is None else type(root.tape) is Tape and root.index < root.tape.leaves
+
+
+def below_index(index: Any) -> Any:
+    """An index with the arrays in it made plain."""
+    if isinstance(index, Array):
+        return below_index(strip(index, index.level))
+    if type(index) is tuple:
+        return tuple(below_index(i) for i in index)
+    return index
+
+
+def part_of(whole: Any, views: Views) -> tuple[Any, Any]:
+    """The array that the last view indexes, and that index."""
+    for view, rest in views[:-1]:
+        whole = view.run(whole, *rest)
+    return whole, views[-1][1][0]
+
+
+def write_to_value(ct: Any, value_like: Like, views: Views) -> Any:
+    target, index = part_of(ct, views)
+    part = target[index]
+    if may_repeat(index):
+        part = part * last_writes(target, index)
+    elif part is ct or getattr(part, "base", None) is not None or isinstance(part, View):
+        part = part.copy()
+    return fit(part, value_like)
+
+
+def write_to_a(ct_owned: Any, views: Views) -> Any:
+    if not ct_owned.shape:
+        return ct_owned * 0
+    target, index = part_of(ct_owned, views)
+    target[index] = 0
+    return ct_owned
+
+
+def last_writes(target: Any, index: Any) -> Any:
+    """1 where an entry of ``target[index] = value`` is what remains, 0 where a later entry overwrote it."""
+    numbers = np.zeros(target.shape, np.int64)
+    shape = numbers[index].shape
+    order = np.arange(1, numbers[index].size + 1).reshape(shape)
+    numbers[index] = order
+    return (numbers[index] == order).astype(target.dtype)
+
+
+written = rule(lambda a, value, views: a, write_to_value, write_to_a, name="setitem")

@@ -1,0 +1,316 @@
+"""How an `Array` answers NumPy: ufuncs, functions, operators, indexing and methods."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradviz.engine.array import Array, View
+from gradviz.engine.call import call, call_without_gradient, missing
+from gradviz.engine.mutate import adopt, assign, below_index, overwrite, take
+from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, RULES
+from gradviz.errors import ConversionError
+
+float64 = np.float64
+SCALARS = frozenset({float, complex, np.float64, np.float32, np.complex128, np.complex64})  # one type, one dtype
+
+X, X_FIT = (("x",), False), (("x",), True)
+Y = (("y",), False)
+XY, XY_FIT = (("x", "y"), False), (("x", "y"), True)
+
+
+def unary(self: Array, ufunc: np.ufunc) -> Any:
+    """A ufunc of one argument. Straight-line: small arrays spend their time here."""
+    tape = self.tape
+    rule = RULES.get(ufunc)
+    if rule is None or tape is None or not tape.quick:
+        return general(ufunc, (self,))
+    value = self.value
+    out = ufunc(value)
+    same = type(out) is float64 or out.dtype == value.dtype
+    log = tape.log
+    index = len(log)
+    log.append(rule.variant(X if same else X_FIT).keep(self.index, out, value))
+    return Array(out, tape, index)
+
+
+def binary(ufunc: np.ufunc, compute: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Any]:
+    """The operator of one ufunc. Straight-line: small arrays spend their time here."""
+    rule: Any = None
+
+    def operate(self: Array, other: Any) -> Any:
+        nonlocal rule
+        tape = self.tape
+        if tape is None or not tape.quick:
+            return general(ufunc, (self, other))
+        kind = type(other)
+        if kind is float or kind is int:
+            x = self.value
+            out = compute(x, other)
+            key, parents, y = X, self.index, other
+        elif (kind is Array or kind is View) and other.tape is tape:
+            x, y = self.value, other.value
+            out = compute(x, y)
+            kind = type(x)
+            same = kind is type(y) and (kind in SCALARS or (x.shape == y.shape and x.dtype == y.dtype))
+            key, parents = (XY if same else XY_FIT), (self.index, other.index)
+        else:
+            return general(ufunc, (self, other))
+        if rule is None:
+            rule = RULES[ufunc]
+        log = tape.log
+        index = len(log)
+        log.append(rule.variant(key).keep(parents, out, x, y))
+        return Array(out, tape, index)
+
+    return operate
+
+
+def general(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
+    """A ufunc called without options on any mixture of arguments."""
+    rule = RULES.get(ufunc)
+    if rule is not None:
+        return call(rule, inputs)
+    if ufunc in NO_GRADIENT:
+        return call_without_gradient(ufunc, inputs, {})
+    raise missing(ufunc)
+
+
+def reflected(ufunc: np.ufunc, compute: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Any]:
+    """``other <op> self`` where ``other`` is no traced array."""
+    rule: Any = None
+
+    def operate(self: Array, other: Any) -> Any:
+        nonlocal rule
+        tape = self.tape
+        kind = type(other)
+        if tape is None or not tape.quick or (kind is not float and kind is not int):
+            return general(ufunc, (other, self))
+        y = self.value
+        out = compute(other, y)
+        if rule is None:
+            rule = RULES[ufunc]
+        log = tape.log
+        index = len(log)
+        log.append(rule.variant(Y).keep(self.index, out, other, y))
+        return Array(out, tape, index)
+
+    return operate
+
+
+def in_place(ufunc: np.ufunc, operate: Callable[[Array, Any], Any]) -> Callable[[Array, Any], Any]:
+    """``self <op>= other``, into the memory of ``self`` where nobody needs what it holds."""
+
+    def update(self: Array, other: Any) -> Any:
+        if self.shape == () and not isinstance(self, View) and not hasattr(self.value, "strides"):
+            return operate(self, other)
+        if not overwrite(self, ufunc, other):
+            adopt(self, as_array(operate(self, other)))
+        return self
+
+    return update
+
+
+def as_array(result: Any) -> Any:
+    if result is NotImplemented:
+        raise TypeError("unsupported operand for an in-place update")
+    return result
+
+
+# ---- ufuncs
+
+
+def answer_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    if not kwargs and method == "__call__":
+        if len(inputs) == 1:
+            return unary(self, ufunc)
+        if len(inputs) == 2 and ufunc in OPERATORS:
+            x, y = inputs
+            return OPERATORS[ufunc](x, y) if isinstance(x, Array) else REFLECTED[ufunc](y, x)
+        return general(ufunc, inputs)
+    if method == "at":
+        return update_at(ufunc, *inputs)
+    out = kwargs.pop("out", (None,))
+    for target in out:
+        if target is not None and not isinstance(target, Array):
+            raise ConversionError(
+                f"np.{ufunc.__name__}(..., out=plain array) cannot hold a traced result: its gradient would be lost. Make the "
+                "array with gradviz.numpy.zeros(...), np.zeros_like(x) or x.copy()."
+            )
+    result = with_options(ufunc, method, inputs, kwargs, out[0])
+    if all(target is None for target in out):
+        return result
+    results = result if isinstance(result, tuple) else (result,)
+    for target, value in zip(out, results, strict=True):
+        if target is not None:
+            adopt(target, value)
+    kept = tuple(value if target is None else target for target, value in zip(out, results, strict=True))
+    return kept if len(kept) > 1 else kept[0]
+
+
+def with_options(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+    """A ufunc, or one of its methods, with keyword options other than ``out``."""
+    if method == "outer":
+        x, y = inputs
+        return ufunc(np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y, **kwargs)
+    if method != "__call__":
+        return answer_function(inputs[0], getattr(ufunc, method), (), inputs, kwargs)
+    where = kwargs.pop("where", True)
+    dtype = kwargs.pop("dtype", None)
+    for name in ("casting", "order", "subok", "signature"):
+        kwargs.pop(name, None)
+    if kwargs:
+        raise TypeError(f"np.{ufunc.__name__} of a traced array takes no {', '.join(kwargs)}")
+    if dtype is not None:
+        inputs = tuple(np.astype(x, dtype) if hasattr(x, "dtype") else x for x in inputs)
+    result = ufunc(*inputs)
+    if where is True:
+        return result
+    return np.where(where, result, 0 if out is None else out)
+
+
+def update_at(ufunc: np.ufunc, target: Any, index: Any, value: Any = None) -> None:
+    """``ufunc.at``: an update in which repeated positions all count."""
+    if not isinstance(target, Array):
+        raise ConversionError(
+            f"np.{ufunc.__name__}.at(plain array, ...) cannot take a traced value: its gradient would be lost. Make the array with "
+            "gradviz.numpy.zeros(...), np.zeros_like(x) or x.copy()."
+        )
+    if ufunc is np.subtract:
+        ufunc, value = np.add, -value
+    if ufunc is not np.add:
+        raise missing(getattr(ufunc, "at"))
+    adopt(target, RULES[np.add.at](target, index, value))
+
+
+# ---- functions
+
+
+def answer_function(self: Any, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    out = kwargs.get("out")
+    if out is not None:
+        return into(out, answer_function(self, function, types, args, {k: v for k, v in kwargs.items() if k != "out"}))
+    found = RULES.get(function)
+    if found is not None:
+        arguments = found.bind(*args, **kwargs)
+        if "out" in found.parameters and arguments[found.parameters.index("out")] is not None:
+            position = found.parameters.index("out")
+            return into(arguments[position], call(found, (*arguments[:position], None, *arguments[position + 1 :])))
+        return call(found, arguments)
+    create = CREATING.get(function)
+    if create is not None:  # NumPy has taken ``like=self`` out of the arguments
+        return create(self, *args, **kwargs)
+    definition = COMPOSED.get(function)
+    if definition is not None:
+        return definition(*args, **kwargs)
+    if function in NO_GRADIENT:
+        return call_without_gradient(function, args, kwargs)
+    raise missing(function)
+
+
+def into(out: Any, result: Any) -> Any:
+    if type(out) is tuple:
+        (out,) = out
+    if not isinstance(out, Array):
+        raise ConversionError("out= must be an array that can hold traced values: make it with gradviz.numpy.zeros or np.zeros_like(x).")
+    adopt(out, result)
+    return out
+
+
+# ---- put on the class
+
+SYMBOLS = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power, "matmul": np.matmul,
+    "mod": np.remainder, "floordiv": np.floor_divide,
+}  # fmt: skip
+COMPARISONS = {
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
+}  # fmt: skip
+OPERATORS: dict[Any, Callable[..., Any]] = {}
+REFLECTED: dict[Any, Callable[..., Any]] = {}
+
+
+def compare(ufunc: np.ufunc) -> Callable[[Array, Any], Any]:
+    return lambda self, other: call_without_gradient(ufunc, (self, other), {})
+
+
+def install() -> None:
+    """Give `Array` its operators, protocols and methods."""
+    for name, ufunc in SYMBOLS.items():
+        compute = getattr(operator, name)
+        OPERATORS[ufunc] = binary(ufunc, compute)
+        REFLECTED[ufunc] = reflected(ufunc, compute)
+        setattr(Array, f"__{name}__", OPERATORS[ufunc])
+        setattr(Array, f"__r{name}__", REFLECTED[ufunc])
+        setattr(Array, f"__i{name}__", in_place(ufunc, OPERATORS[ufunc]))
+    for name, ufunc in COMPARISONS.items():
+        setattr(Array, f"__{name}__", compare(ufunc))
+    for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute}.items():
+        setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: unary(self, ufunc))
+    for name in METHODS:
+        setattr(Array, name, method(name, getattr(np, name)))
+    for name, value in OWN.items():
+        setattr(Array, name, value)
+
+
+# methods that are the function of the same name with the array first
+METHODS = (
+    "all any argmax argmin argsort astype choose clip compress conj conjugate copy cumprod cumsum diagonal dot max mean min "
+    "nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var"
+).split()
+
+
+def method(name: str, function: Any) -> Callable[..., Any]:
+    def apply(self: Array, *args: Any, **kwargs: Any) -> Any:
+        return answer_function(self, function, (), (self, *args), kwargs) if not isinstance(function, np.ufunc) else function(self, *args, **kwargs)
+
+    apply.__name__ = name
+    apply.__doc__ = f"``np.{name}(self, ...)``"
+    return apply
+
+
+def reshape(self: Array, *shape: Any, order: str = "C") -> Any:
+    """``np.reshape(self, shape)``; the shape may be given as separate integers."""
+    return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+
+
+def transpose(self: Array, *axes: Any) -> Any:
+    """``np.transpose(self, axes)``; the axes may be given as separate integers."""
+    return np.transpose(self, axes[0] if len(axes) == 1 else axes or None)
+
+
+def flatten(self: Array, order: str = "C") -> Any:
+    """A one-dimensional copy."""
+    return np.copy(np.ravel(self, order=order))
+
+
+def sort(self: Array, axis: int = -1, **options: Any) -> None:
+    """Sort in place."""
+    adopt(self, np.sort(self, axis=axis, **options))
+
+
+def fill(self: Array, value: Any) -> None:
+    """Set every entry to one value."""
+    assign(self, Ellipsis, value)
+
+
+def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
+    """Set entries of the flattened array."""
+    np.put(self, indices, values, mode)
+
+
+def get_item(self: Array, index: Any) -> Any:
+    return call(take, (self, below_index(index)))
+
+
+OWN: dict[str, Any] = {
+    "__array_ufunc__": answer_ufunc, "__array_function__": answer_function, "__getitem__": get_item, "__setitem__": assign,
+    "reshape": reshape, "transpose": transpose, "flatten": flatten, "sort": sort, "fill": fill, "put": put,
+    "T": property(lambda self: np.transpose(self)), "mT": property(lambda self: np.swapaxes(self, -1, -2)),
+    "real": property(lambda self: np.real(self)), "imag": property(lambda self: np.imag(self)),
+    "flat": property(lambda self: np.ravel(self)), "__copy__": lambda self: np.copy(self), "__deepcopy__": lambda self, memo: np.copy(self),
+    "__divmod__": lambda self, other: (self // other, self % other),
+}  # fmt: skip

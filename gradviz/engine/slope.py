@@ -1,0 +1,88 @@
+"""How an elementwise function is differentiated: its slope, from which pullback and tangent both follow.
+
+    slope(np.sin, x=lambda x: np.cos(x))
+
+The slope reads what it names, as a pullback does. It is the complex derivative: of the output's cotangent the pullback takes the
+product with its conjugate.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradviz.engine.cotangent import owned
+from gradviz.engine.rule import Rule, rule
+
+ndarray = np.ndarray
+IN_PLACE_NBYTES = 1 << 15  # below, a fresh array is cheaper than finding out whether the old one is free
+
+
+def slope(function: Any, *, singular: bool = False, signature: str | None = None, **slopes: Callable[..., Any]) -> Rule:
+    """Enter an elementwise function by its slopes, one for each input it is differentiable in.
+
+    ``singular`` says that a slope can be infinite. Where the cotangent is zero the product is then zero, not NaN, so that
+    ``np.where(x > 0, np.sqrt(x), 0)`` has a gradient at 0.
+    """
+    made = rule(function, signature=signature or _signature(function, len(slopes)), elementwise=True)
+    for target, derivative in slopes.items():
+        made.slopes[target] = derivative
+        made.pullback(_pullback(made.name, target, derivative, times_safely if singular else times))
+    return enter(made)
+
+
+def enter(made: Rule) -> Rule:
+    from gradviz.engine.rule import RULES
+
+    RULES[made.function] = made
+    return made
+
+
+def _signature(function: Any, inputs: int) -> str:
+    count = getattr(function, "nin", inputs)
+    return {1: "x", 2: "x, y", 3: "x, y, z", 4: "x, y, z, w"}[count]
+
+
+def _pullback(name: str, target: str, derivative: Callable[..., Any], product: Callable[..., Any]) -> Callable[..., Any]:
+    """``def sin_to_x(ct, x): return product(ct, derivative(x))``, by that name and with those parameters."""
+    reads = ", ".join(inspect.signature(derivative).parameters)
+    space = {"product": product, "derivative": derivative}
+    title = f"{name}_to_{target}"
+    exec(f"def {title}(ct{', ' + reads if reads else ''}):\n    return product(ct, derivative({reads}))", space)  # noqa: S102
+    return space[title]
+
+
+def times(ct: Any, derivative: Any) -> Any:
+    """Cotangent times the conjugate of a slope, in the slope's memory where nobody else holds it."""
+    if type(derivative) is ndarray:
+        if derivative.dtype.kind == "c":
+            return ct * np.conj(derivative)
+        if derivative.nbytes > IN_PLACE_NBYTES and owned(derivative) and type(ct) is ndarray and _fits(ct, derivative):
+            return np.multiply(ct, derivative, out=derivative)
+        return ct * derivative
+    return ct * conj(derivative)
+
+
+def _fits(ct: Any, into: Any) -> bool:
+    return ct.shape == into.shape and ct.dtype == into.dtype
+
+
+def times_safely(ct: Any, derivative: Any) -> Any:
+    """As `times`, with 0 where the cotangent is 0 whatever the slope is there."""
+    product = ct * conj(derivative)
+    if type(product) is ndarray and np.isfinite(np.add.reduce(product, axis=None)):
+        return product
+    if isinstance(product, np.generic) and np.isfinite(product):
+        return product
+    return np.where(ct == 0, np.zeros_like(product), product)
+
+
+def conj(value: Any) -> Any:
+    """The complex conjugate, without a call to NumPy for real values."""
+    if isinstance(value, float):
+        return value
+    dtype = getattr(value, "dtype", None)
+    return np.conj(value) if isinstance(value, complex) or (dtype is not None and dtype.kind == "c") else value

@@ -1,0 +1,71 @@
+"""The tape: the calls of one differentiated run, in order, as the reverse pass needs them.
+
+A record is one flat tuple, and its position in ``log`` is the number of the variable it made:
+
+    (step, parent, saved, saved, ...)            one differentiated input
+    (step, (parent, parent), saved, saved, ...)  several
+
+``step`` indexes `gradviz.engine.rule.STEPS`. Records hold integers, arrays and plain attributes only, never functions or
+`Array` handles of their own level: such tuples drop out of CPython's garbage collector after one young collection, which is
+what keeps tapes of 100 000 records linear in time.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from itertools import count
+from typing import Any
+
+_levels = count(1)
+
+
+class _Alive(threading.local):
+    """The tapes of this thread that somebody still holds."""
+
+    def __init__(self) -> None:
+        self.tapes: weakref.WeakSet[Tape] = weakref.WeakSet()
+
+
+_alive = _Alive()
+
+
+class Tape:
+    """One run under reverse mode.
+
+    ``level`` grows with every tape made in the process, so of two live tapes the younger one is the inner derivative. It needs
+    no enter and exit, hence nothing can leave it wrong after an exception.
+    """
+
+    __slots__ = ("__weakref__", "calls", "leaves", "level", "log", "quick", "recorder", "watches")
+
+    def __init__(self, recorder: Any = None) -> None:
+        self.level = next(_levels)
+        self.log: list[Any] = []
+        self.leaves = 0
+        self.recorder = recorder
+        self.calls: dict[int, int] = {}  # variable -> number of its call in the trace, while a recorder listens
+        self.quick = recorder is None
+        self.watches: dict[int, Any] = {}  # see gradviz.engine.memory
+        _alive.tapes.add(self)
+
+    def leaf(self) -> int:
+        """A new variable without parents."""
+        self.log.append((0,))
+        self.leaves += 1
+        return len(self.log) - 1
+
+    def close(self) -> None:
+        """Drop everything; using an array of this tape afterwards is an error."""
+        self.log = None  # type: ignore[assignment]
+        self.quick = False
+
+
+def alive() -> list[Tape]:
+    """All open tapes of this thread, outermost first."""
+    return sorted((tape for tape in _alive.tapes if tape.log is not None), key=lambda tape: tape.level)
+
+
+def new_level() -> int:
+    """A level younger than all others, for derivatives that need no tape (forward mode)."""
+    return next(_levels)
