@@ -1,6 +1,6 @@
 /** What runs from left to right: time, or the order of events? Either way each event covers a stretch [start, end). */
 
-import { argsort, lowerBound } from './sort.js';
+import { lowerBound } from './sort.js';
 import { Range } from './scale.js';
 import { Trace } from './trace.js';
 
@@ -27,9 +27,8 @@ export function timeAxis(trace: Trace): Axis {
 }
 
 /** One step for each event that starts; an event reaches over all that start before it ends. */
-export function orderAxis(trace: Trace): Axis {
+export function orderAxis(trace: Trace, order: Int32Array): Axis {
   const { start_ns, end_ns, rows } = trace.events;
-  const order = argsort(start_ns);
   const starts = new Float64Array(rows);
   const start = new Float64Array(rows);
   const end = new Float64Array(rows);

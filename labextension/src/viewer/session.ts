@@ -3,7 +3,7 @@
 import { Axis, orderAxis, timeAxis } from './axis.js';
 import { Links } from './links.js';
 import { clampRange, Range, Scale, ticks } from './scale.js';
-import { argsort } from './sort.js';
+import { nestingOrder } from './sort.js';
 import { Selection, State } from './state.js';
 import { DARK, isDark, LIGHT, Theme, ThemeName } from './theme.js';
 import { Column } from './file.js';
@@ -11,6 +11,7 @@ import { clean } from './format.js';
 import { Trace } from './trace.js';
 
 export const GUTTER_PX = 108;
+export const MARGIN_PX = 14;
 
 export class Session {
   readonly links: Links;
@@ -30,23 +31,22 @@ export class Session {
     this.links = new Links(trace);
     this.time = timeAxis(trace);
     this.theme = isDark(themeName) ? DARK : LIGHT;
-    const { start_ns, end_ns, rows } = trace.events;
-    this.byStart = ordered(start_ns, end_ns) ? Int32Array.from({ length: rows }, (_, i) => i) : argsort(start_ns, argsort(Float64Array.from(end_ns, e => -e)));
+    this.byStart = nestingOrder(trace.events.start_ns, trace.events.end_ns);
     const worst = trace.findings.findIndex(f => !f.harmless);
     this.state = new State({
       range: this.time.extent, selection: worst >= 0 ? { kind: 'finding', id: worst } : null, area: null, hover: -1, marks: [], order: false,
-      panel: before ? 'compare' : 'details', query: ''
+      panel: before ? 'compare' : worst >= 0 && trace.sites.rows > 0 ? 'source' : 'details', query: ''
     });
     this.state.on(['order'], () => this.switchAxis());
     this.state.on(['range', 'selection', 'area', 'hover', 'marks', 'query'], () => this.invalidate());
   }
 
   get axis(): Axis {
-    return this.state.now.order ? (this.order ??= orderAxis(this.trace)) : this.time;
+    return this.state.now.order ? (this.order ??= orderAxis(this.trace, this.byStart)) : this.time;
   }
 
   scale(widthPx: number): Scale {
-    return new Scale(this.state.now.range, GUTTER_PX, Math.max(1, widthPx - GUTTER_PX - 8));
+    return new Scale(this.state.now.range, GUTTER_PX, Math.max(1, widthPx - GUTTER_PX - MARGIN_PX));
   }
 
   /** The stretch on screen, in time whatever the axis. */
@@ -187,9 +187,4 @@ export class Session {
   text(index: number): string {
     return index >= 0 ? clean(this.trace.strings[index]) : '';
   }
-}
-
-function ordered(start: Column, end: Column): boolean {
-  for (let i = 1; i < start.length; i++) if (start[i] < start[i - 1] || (start[i] === start[i - 1] && end[i] > end[i - 1])) return false;
-  return true;
 }

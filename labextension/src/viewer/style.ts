@@ -25,7 +25,7 @@ canvas:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
 .lanes { overflow: hidden auto; max-height: var(--lanes); min-height: 60px; position: relative; }
 .lanes .sheet { position: relative; }
 .lanes canvas { position: sticky; top: 0; touch-action: pan-y; }
-.memory { height: 100%; min-height: 0; border-top: 1px solid var(--line); max-height: 240px; }
+.memory { height: 100%; min-height: 0; border-top: 1px solid var(--line); }
 .panel { border-top: 1px solid var(--line); display: grid; grid-template-rows: auto minmax(0, 1fr); min-height: 0; }
 [role=tablist] { display: flex; gap: 2px; padding: 0 10px; border-bottom: 1px solid var(--line); background: var(--panel); }
 [role=tab] { border: 0; background: none; color: var(--muted); padding: 5px 10px; border-bottom: 2px solid transparent; border-radius: 0; }
@@ -55,7 +55,7 @@ ol, ul { list-style: none; margin: 0; padding: 0; }
 .finding .head:hover { background: var(--panel); }
 .finding .head:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
 .finding .title { font-weight: 600; overflow-wrap: anywhere; }
-.finding .cost { font-weight: 600; color: var(--alarm); order: -1; } .finding.harmless .cost, .finding.low .cost { color: var(--muted); }
+.finding .cost { font-weight: 600; order: -1; } .finding.high .cost { color: var(--alarm); } .finding.harmless .cost, .finding.low .cost { color: var(--muted); }
 .finding .where { color: var(--muted); overflow-wrap: anywhere; }
 .finding.chosen { background: var(--panel); }
 .finding .body { padding: 0 14px 12px; }

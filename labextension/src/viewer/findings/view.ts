@@ -38,7 +38,8 @@ export class FindingsView {
   private card(finding: Finding, id: number): HTMLElement {
     const open = id === this.chosen;
     const toggle = (): void => {
-      this.session.state.set({ selection: open ? null : { kind: 'finding', id }, panel: 'details' });
+      const { panel } = this.session.state.now;
+      this.session.state.set({ selection: open ? null : { kind: 'finding', id }, panel: panel === 'compare' ? 'details' : panel });
     };
     const head = h(
       'button', { class: 'head', type: 'button', 'aria-expanded': String(open), click: toggle },

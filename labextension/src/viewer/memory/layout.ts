@@ -1,5 +1,6 @@
 /** How many bytes are alive at each moment, and how do the largest blocks stack? */
 
+import { Range } from '../scale.js';
 import { argsort, lowerBound } from '../sort.js';
 import { ROLES, Trace } from '../trace.js';
 
@@ -70,50 +71,52 @@ export interface Block {
 }
 
 export interface Memory {
+  within: Range | null;
   whole: Curve;
   rest: Curve;
   blocks: Block[];
   peak: { nbytes: number; time_ns: number };
 }
 
-export function layMemory(trace: Trace): Memory {
-  const changes = changesInTime(trace);
+/** Of all buffers, or of those alive in a stretch: then smaller ones get a block of their own. */
+export function layMemory(trace: Trace, within: Range | null = null): Memory {
+  const { nbytes } = trace.buffers;
+  const buffers = within ? buffersWithin(trace, within) : Int32Array.from({ length: trace.buffers.rows }, (_, b) => b).filter(b => nbytes[b] > 0);
+  const changes = changesInTime(trace, buffers);
   const whole = new Curve(trace, changes);
   const top = whole.total.length ? whole.highest(0, whole.total.length - 1) : -1;
   const peak = { nbytes: top >= 0 ? whole.total[top] : 0, time_ns: top >= 0 ? whole.time_ns[top] : 0 };
-  const { nbytes } = trace.buffers;
-  const large = largest(nbytes, MAX_BLOCKS).filter(buffer => nbytes[buffer] >= 0.004 * peak.nbytes);
+  const large = largest(nbytes, buffers, MAX_BLOCKS).filter(buffer => nbytes[buffer] >= 0.004 * peak.nbytes);
   for (let blocks = large; ; blocks = blocks.slice(0, blocks.length >> 1)) {
     const chosen = new Set(blocks);
     const stacked = stack(trace, changes.filter(c => chosen.has(c >> 1)));
     if (stacked.reduce((n, b) => n + b.base.length, 0) > MAX_STEPS) continue;
-    return { whole, rest: new Curve(trace, changes.filter(c => !chosen.has(c >> 1))), blocks: stacked, peak };
+    return { within, whole, rest: new Curve(trace, changes.filter(c => !chosen.has(c >> 1))), blocks: stacked, peak };
   }
 }
 
 /** Releases come before allocations of the same moment, so that no peak is invented. */
-function changesInTime(trace: Trace): Int32Array {
-  const { alloc_ns, free_ns, nbytes, rows } = trace.buffers;
-  const changes: number[] = [];
-  const times: number[] = [];
-  for (let buffer = 0; buffer < rows; buffer++) {
-    if (nbytes[buffer] > 0 && free_ns[buffer] >= 0) {
-      changes.push(2 * buffer + 1);
-      times.push(Math.max(free_ns[buffer], alloc_ns[buffer]));
-    }
-  }
-  for (let buffer = 0; buffer < rows; buffer++) {
-    if (nbytes[buffer] > 0) {
-      changes.push(2 * buffer);
-      times.push(alloc_ns[buffer]);
-    }
-  }
+function changesInTime(trace: Trace, buffers: Int32Array): Int32Array {
+  const { alloc_ns, free_ns } = trace.buffers;
+  const freed = buffers.filter(b => free_ns[b] >= 0);
+  const changes = new Int32Array(freed.length + buffers.length);
+  const times = new Float64Array(changes.length);
+  freed.forEach((b, i) => {
+    changes[i] = 2 * b + 1;
+    times[i] = Math.max(free_ns[b], alloc_ns[b]);
+  });
+  buffers.forEach((b, i) => {
+    changes[freed.length + i] = 2 * b;
+    times[freed.length + i] = alloc_ns[b];
+  });
   return argsort(times).map(i => changes[i]);
 }
 
-function largest(nbytes: ArrayLike<number>, n: number): number[] {
-  const order = argsort(nbytes);
-  return Array.from(order.subarray(Math.max(0, order.length - n))).reverse();
+/** The largest buffers; where many are equally large none of these, since a few of them would look like more than they are. */
+function largest(nbytes: ArrayLike<number>, buffers: Int32Array, n: number): number[] {
+  if (buffers.length <= n) return Array.from(buffers);
+  const cut = Float64Array.from(buffers, b => nbytes[b]).sort()[buffers.length - n - 1];
+  return Array.from(buffers.filter(b => nbytes[b] > cut));
 }
 
 /** Blocks lie on each other in order of allocation; when one goes, those above it come down. */
@@ -142,6 +145,13 @@ function stack(trace: Trace, changes: Int32Array): Block[] {
     }
   }
   return done;
+}
+
+function buffersWithin(trace: Trace, within: Range): Int32Array {
+  const { alloc_ns, free_ns, nbytes, rows } = trace.buffers;
+  const found: number[] = [];
+  for (let b = 0; b < rows; b++) if (alloc_ns[b] <= within.to && (free_ns[b] < 0 || free_ns[b] >= within.from) && nbytes[b] > 0) found.push(b);
+  return Int32Array.from(found);
 }
 
 /** Buffers alive at a moment, the largest first. */

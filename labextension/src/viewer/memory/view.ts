@@ -4,16 +4,20 @@ import { context, h } from '../dom.js';
 import { bytes, clean, duration } from '../format.js';
 import { attachGestures } from '../gestures.js';
 import { Range, Scale, ticks } from '../scale.js';
-import { GUTTER_PX, Session } from '../session.js';
+import { GUTTER_PX, MARGIN_PX, Session } from '../session.js';
 import { Tip } from '../tip.js';
 import { ROLES, siteName } from '../trace.js';
 import { Block, layMemory, Memory } from './layout.js';
 
 const TOP_PX = 20;
+const SETTLE_MS = 150;
 
 export class MemoryView {
   readonly canvas: HTMLCanvasElement;
   readonly layout: Memory;
+  /** The same for the stretch on screen, in finer blocks. */
+  private near: Memory | null = null;
+  private timer = 0;
   private hovered = -1;
 
   constructor(private readonly session: Session, private readonly tip: Tip) {
@@ -30,6 +34,32 @@ export class MemoryView {
       scrolls: () => false
     });
     session.onDraw(() => this.draw());
+    session.state.on(['range'], () => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.refine(), SETTLE_MS) as unknown as number;
+    });
+  }
+
+  /** When the picture rests on a part of the run, the blocks are chosen anew from what is alive there. */
+  private refine(): void {
+    const { from, to } = this.session.window_ns;
+    const { extent } = this.session.axis;
+    const { range } = this.session.state.now;
+    if (this.layout.blocks.length === this.session.trace.buffers.rows || this.inside(this.near)) return;
+    const wide = range.to - range.from > (extent.to - extent.from) / 2;
+    const margin = (to - from) / 2;
+    this.near = wide ? null : layMemory(this.session.trace, { from: from - margin, to: to + margin });
+    this.session.invalidate();
+  }
+
+  private inside(memory: Memory | null): boolean {
+    const { from, to } = this.session.window_ns;
+    const within = memory?.within;
+    return !!within && from >= within.from && to <= within.to && to - from > (within.to - within.from) / 8;
+  }
+
+  private get shown(): Memory {
+    return this.near && this.inside(this.near) ? this.near : this.layout;
   }
 
   summary(): string {
@@ -53,11 +83,11 @@ export class MemoryView {
     ctx.fillRect(0, 0, width, height);
     ctx.font = '11px system-ui, sans-serif';
     ctx.fillStyle = theme.panel;
-    ctx.fillRect(GUTTER_PX, TOP_PX - 2, width - GUTTER_PX, height);
-    this.drawBytes(ctx, y, width);
+    ctx.fillRect(GUTTER_PX, TOP_PX - 2, scale.widthPx, height);
+    this.drawBytes(ctx, y, scale.widthPx);
     ctx.save();
     ctx.beginPath();
-    ctx.rect(GUTTER_PX, 0, width - GUTTER_PX, height);
+    ctx.rect(GUTTER_PX, 0, scale.widthPx, height);
     ctx.clip();
     ctx.fillStyle = theme.line;
     for (const px of this.session.gridPx(scale)) ctx.fillRect(Math.round(px), TOP_PX - 2, 1, height);
@@ -87,7 +117,7 @@ export class MemoryView {
 
   /** Small buffers: one column per pixel, each at the highest total it covers, stacked by role over the blocks. */
   private drawRest(ctx: CanvasRenderingContext2D, scale: Scale, y: (nbytes: number) => number): void {
-    const { rest } = this.layout;
+    const { rest } = this.shown;
     if (!rest.total.length) return;
     const { theme, axis } = this.session;
     const columns = Math.ceil(scale.widthPx);
@@ -116,7 +146,7 @@ export class MemoryView {
   private blockHeights(scale: Scale, columns: number): Float64Array {
     const heights = new Float64Array(columns);
     const { nbytes } = this.session.trace.buffers;
-    for (const block of this.layout.blocks) {
+    for (const block of this.shown.blocks) {
       const [from, to] = this.stretch(block, scale).map(px => Math.min(columns, Math.max(0, Math.round(px - scale.leftPx))));
       for (let c = from; c < to; c++) heights[c] += nbytes[block.buffer];
     }
@@ -134,7 +164,7 @@ export class MemoryView {
     const chosen = selection?.kind === 'buffer' ? [selection.id] : selection?.kind === 'finding' ? trace.findings[selection.id]?.buffers ?? [] : [];
     const chosenSet = new Set(chosen);
     ctx.lineWidth = 0.75;
-    for (const block of this.layout.blocks) {
+    for (const block of this.shown.blocks) {
       const [left, right] = this.stretch(block, scale);
       if (right < GUTTER_PX || left > scale.leftPx + scale.widthPx) continue;
       this.trace(ctx, block, scale, y, right);
@@ -186,7 +216,7 @@ export class MemoryView {
     const scale = this.session.scale(width);
     const peakPx = peak.nbytes ? scale.px(this.session.axis.of(peak.time_ns)) : -1;
     const total = present.reduce((sum, role) => sum + ctx.measureText(ROLES[role]).width + 24, 0);
-    let left = peakPx > width - total - 130 ? GUTTER_PX + 2 : width - total;
+    let left = peakPx > width - total - 130 ? GUTTER_PX + 2 : width - total - MARGIN_PX + 8;
     ctx.textAlign = 'left';
     for (const role of present) {
       ctx.fillStyle = theme.roles[role];
@@ -203,7 +233,7 @@ export class MemoryView {
     const height = this.canvas.clientHeight;
     const perByte = (height - TOP_PX - 3) / Math.max(1, this.layout.peak.nbytes);
     const level = (height - 2 - y) / perByte;
-    for (const block of this.layout.blocks) {
+    for (const block of this.shown.blocks) {
       if (time < block.time_ns[0] || time >= block.end_ns) continue;
       let i = block.base.length - 1;
       while (i > 0 && block.time_ns[i] > time) i--;

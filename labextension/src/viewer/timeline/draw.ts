@@ -60,7 +60,7 @@ export class Painter {
     const labels: Label[] = [];
     const plain = new Batch();
     for (const row of rows) this.gather(plain, labels, row, row.all, scale, theme, false);
-    ctx.globalAlpha = dim ? 0.22 : 1;
+    ctx.globalAlpha = dim ? 0.3 : 1;
     plain.flush(ctx);
     if (dim) this.labels(ctx, labels.splice(0), theme);
     ctx.globalAlpha = 1;

@@ -4,7 +4,7 @@ import { context, h } from '../dom.js';
 import { count, duration } from '../format.js';
 import { isBackward, isHostWork } from '../links.js';
 import { Range, Scale, ticks } from '../scale.js';
-import { GUTTER_PX, Session } from '../session.js';
+import { GUTTER_PX, MARGIN_PX, Session } from '../session.js';
 import { Kind } from '../trace.js';
 
 const MAP_PX = 26;
@@ -59,7 +59,7 @@ export class RulerView {
   }
 
   private whole(widthPx: number): Scale {
-    return new Scale(this.session.axis.extent, GUTTER_PX, Math.max(1, widthPx - GUTTER_PX - 8));
+    return new Scale(this.session.axis.extent, GUTTER_PX, Math.max(1, widthPx - GUTTER_PX - MARGIN_PX));
   }
 
   private draw(): void {
@@ -135,7 +135,8 @@ export class RulerView {
       ctx.fillStyle = theme.faint;
       ctx.fillRect(px, MAP_PX + 4, 1, height - MAP_PX);
       ctx.fillStyle = theme.muted;
-      ctx.fillText(axis.name === 'time' ? tickLabel(value, values) : count(value), px + 4, MAP_PX + 12);
+      const label = axis.name === 'time' ? tickLabel(value, values) : count(value);
+      if (px + ctx.measureText(label).width < scale.leftPx + scale.widthPx + MARGIN_PX) ctx.fillText(label, px + 4, MAP_PX + 12);
     }
     ctx.textAlign = 'right';
     ctx.fillStyle = theme.muted;

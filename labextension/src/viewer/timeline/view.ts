@@ -2,14 +2,13 @@
 
 import { Axis } from '../axis.js';
 import { context, h } from '../dom.js';
-import { duration, plural } from '../format.js';
+import { clean, duration, plural } from '../format.js';
 import { attachGestures } from '../gestures.js';
 import { Pyramid } from '../pyramid.js';
 import { Scale } from '../scale.js';
 import { GUTTER_PX, Session } from '../session.js';
 import { Tip } from '../tip.js';
 import { eventName, Kind, KINDS, where } from '../trace.js';
-import { clean } from '../format.js';
 import { hatch, Painter } from './draw.js';
 import { layTimeline, protectedEvents, pyramids, Timeline } from './layout.js';
 
@@ -82,10 +81,10 @@ export class TimelineView {
     ctx.fillStyle = theme.background;
     ctx.fillRect(0, 0, width, height);
     ctx.font = '11px system-ui, sans-serif';
-    this.drawTracks(ctx, scroll, width, height);
+    this.drawTracks(ctx, scroll, scale.widthPx, height);
     ctx.save();
     ctx.beginPath();
-    ctx.rect(GUTTER_PX, 0, width - GUTTER_PX, height);
+    ctx.rect(GUTTER_PX, 0, scale.widthPx, height);
     ctx.clip();
     this.drawGrid(ctx, scale, height);
     const shown = this.layout.rows.map((row, i) => ({ row, i })).filter(({ row }) => row.topPx + row.heightPx > scroll && row.topPx < scroll + height);
@@ -95,7 +94,7 @@ export class TimelineView {
     this.painter.rows(ctx, pictures, scale, theme);
     this.drawIdle(ctx, scale, scroll);
     this.drawSelection(ctx, scale, scroll);
-    this.drawOverlays(ctx, scale, height);
+    this.session.drawMarks(ctx, scale, height);
     ctx.restore();
   }
 
@@ -107,7 +106,7 @@ export class TimelineView {
       const top = track.topPx - scroll;
       if (top > height || top + track.heightPx < 0) continue;
       ctx.fillStyle = theme.panel;
-      ctx.fillRect(GUTTER_PX, top, width - GUTTER_PX, track.heightPx);
+      ctx.fillRect(GUTTER_PX, top, width, track.heightPx);
       ctx.fillStyle = theme.muted;
       ctx.fillText(track.title, GUTTER_PX - 10, top + 9.5, GUTTER_PX - 14);
     }
@@ -188,10 +187,6 @@ export class TimelineView {
     ctx.globalAlpha = 1;
   }
 
-  private drawOverlays(ctx: CanvasRenderingContext2D, scale: Scale, height: number): void {
-    this.session.drawMarks(ctx, scale, height);
-  }
-
   /** The event under a point: of several in one pixel the protected or the longest. */
   hit(x: number, y: number): number {
     if (x < GUTTER_PX || !this.axis) return -1;
@@ -208,7 +203,9 @@ export class TimelineView {
     };
     if (this.lit) return search(this.lit[index], 2);
     const exact = search(this.all[index], 0);
-    return exact >= 0 && (this.axis.end[exact] - this.axis.start[exact]) / scale.perPx > 2 ? exact : Math.max(search(this.kept[index], 2), -1) >= 0 ? search(this.kept[index], 2) : search(this.all[index], 1);
+    if (exact >= 0 && (this.axis.end[exact] - this.axis.start[exact]) / scale.perPx > 2) return exact;
+    const kept = search(this.kept[index], 2);
+    return kept >= 0 ? kept : search(this.all[index], 1);
   }
 
   private click(x: number, y: number): void {
