@@ -189,12 +189,11 @@ class Screen {
 function tabs(session: Session, panels: Record<Panel, HTMLElement>): HTMLElement {
   const { state } = session;
   const body = h('div', { role: 'tabpanel', tabindex: 0 });
-  const names = PANELS.filter(panel => panel !== 'compare' || session.before !== null);
-  const buttons = names.map((panel, i) =>
+  const buttons = PANELS.map((panel, i) =>
     h('button', { role: 'tab', type: 'button', id: `gv-tab-${panel}`, click: () => state.set({ panel }) }, panel[0].toUpperCase() + panel.slice(1), h('kbd', { 'aria-hidden': 'true' }, i + 1)));
   const show = (): void => {
     const { panel } = state.now;
-    buttons.forEach((button, i) => button.setAttribute('aria-selected', String(names[i] === panel)));
+    buttons.forEach((button, i) => button.setAttribute('aria-selected', String(PANELS[i] === panel)));
     body.setAttribute('aria-labelledby', `gv-tab-${panel}`);
     body.replaceChildren(panels[panel]);
   };

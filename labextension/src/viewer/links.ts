@@ -68,6 +68,22 @@ export class Links {
     return map.get(event) ?? [];
   }
 
+  /** All evidence of a finding. A file lists at most 1000 events of it; the others are those with the same line, kind and name. */
+  evidence(id: number): ArrayLike<number> {
+    const finding = this.trace.findings[id];
+    if (!finding) return [];
+    if (finding.count <= finding.events.length) return finding.events;
+    return this.once(`evidence ${id}`, () => {
+      const { site, kind, name_str, rows } = this.trace.events;
+      const key = (e: number): string => `${site[e]}|${kind[e]}|${name_str[e]}`;
+      const keys = new Set(finding.events.map(key));
+      const sites = new Set(finding.events.map(e => site[e]));
+      const found: number[] = [];
+      for (let e = 0; e < rows; e++) if (sites.has(site[e]) && keys.has(key(e))) found.push(e);
+      return found;
+    });
+  }
+
   async usesOf(event: number): Promise<Int32Array> {
     const uses = await this.trace.uses();
     return this.once('usesByEvent', () => new Groups(uses.event, this.trace.events.rows)).of(event);

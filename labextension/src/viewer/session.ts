@@ -89,7 +89,7 @@ export class Session {
   eventsOf(selection: Selection | null): ArrayLike<number> {
     switch (selection?.kind) {
       case 'event': return [selection.id];
-      case 'finding': return this.trace.findings[selection.id]?.events ?? [];
+      case 'finding': return this.links.evidence(selection.id);
       case 'site': return this.links.ofSite(selection.id);
       case 'buffer': return this.eventsOfBuffer(selection.id);
       default: return [];

@@ -44,7 +44,8 @@ export class CompareView {
     ];
     const row = ([title, x, y, format]: (typeof rows)[0]): HTMLElement =>
       h('tr', {}, h('td', {}, title), h('td', { class: 'n' }, format(x)), h('td', { class: 'n' }, format(y)), h('td', { class: `n ${y > x ? 'worse' : 'better'}` }, x === y ? '' : x > 0 ? `${y > x ? '+' : '−'}${percent(Math.abs(y / x - 1))}` : 'new'));
-    const names = [before, trace].map((t, i) => clean(t.meta.label, 30) || ['before', 'after'][i]);
+    const labels = [before, trace].map(t => clean(t.meta.label, 30));
+    const names = labels[0] && labels[1] && labels[0] !== labels[1] ? labels : ['before', 'after'];
     return h('table', { class: 'rows totals' }, h('thead', {}, h('tr', {}, h('th', {}, ''), ...names.map(name => h('th', { class: 'n' }, name)), h('th', { class: 'n' }, 'change'))), h('tbody', {}, ...rows.map(row)));
   }
 

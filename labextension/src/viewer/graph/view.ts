@@ -14,6 +14,7 @@ export class GraphView {
 
   constructor(private readonly session: Session) {
     session.state.on(['selection', 'panel'], () => void this.render());
+    void this.render();
   }
 
   private async render(): Promise<void> {

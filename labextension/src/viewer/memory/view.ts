@@ -18,6 +18,7 @@ export class MemoryView {
   /** The same for the stretch on screen, in finer blocks. */
   private near: Memory | null = null;
   private timer = 0;
+  private roles: number[] | null = null;
   private hovered = -1;
 
   constructor(private readonly session: Session, private readonly tip: Tip) {
@@ -211,7 +212,7 @@ export class MemoryView {
 
   private drawLegend(ctx: CanvasRenderingContext2D, width: number): void {
     const { theme, trace } = this.session;
-    const present = ROLES.map((_, role) => role).filter(role => trace.buffers.role.includes(role as never));
+    const present = (this.roles ??= [...new Set(trace.buffers.role)].sort());
     const { peak } = this.layout;
     const scale = this.session.scale(width);
     const peakPx = peak.nbytes ? scale.px(this.session.axis.of(peak.time_ns)) : -1;

@@ -15,6 +15,7 @@ export class SourceView {
 
   constructor(private readonly session: Session) {
     session.state.on(['selection', 'panel'], () => this.render());
+    this.render();
   }
 
   private render(): void {

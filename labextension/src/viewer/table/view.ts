@@ -20,6 +20,7 @@ export class TableView {
 
   constructor(private readonly session: Session) {
     session.state.on(['panel', 'query', 'selection', 'area', 'range', 'order'], () => this.later());
+    this.later();
   }
 
   /** Waits until the picture rests: a table over a million events costs more than a frame. */

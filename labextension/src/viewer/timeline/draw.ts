@@ -8,6 +8,9 @@ import { eventName, Trace } from '../trace.js';
 
 const MIN_LABEL_PX = 26;
 const PROTECTED_PX = 2;
+// Slivers that touch are drawn as one run: a million events are then a few hundred rectangles.
+const RUN_PX = 2.5;
+const TOUCH_PX = 0.5;
 
 /** Rectangles of one frame, gathered by colour: setting a fill style costs more than filling. */
 class Batch {
@@ -16,7 +19,10 @@ class Batch {
   add(colour: string, left: number, top: number, width: number, height: number): void {
     let list = this.rects.get(colour);
     if (!list) this.rects.set(colour, (list = []));
-    list.push(left, top, width, height);
+    const last = list.length - 4;
+    const touches = width < RUN_PX && last >= 0 && list[last + 1] === top && left - list[last] - list[last + 2] < TOUCH_PX;
+    if (touches) list[last + 2] = left + width - list[last];
+    else list.push(left, top, width, height);
   }
 
   flush(ctx: CanvasRenderingContext2D): void {
@@ -49,10 +55,11 @@ export class Painter {
 
   constructor(private readonly trace: Trace) {}
 
-  colour(event: number, theme: Theme): string {
+  /** Names shade the colour of their kind, where there is room to see a difference. */
+  private colour(event: number, widthPx: number, theme: Theme): string {
     const { kind, name_str } = this.trace.events;
     const shades = theme.kinds[kind[event]] ?? theme.kinds[6];
-    return shades[Math.abs(name_str[event]) % shades.length];
+    return widthPx < RUN_PX ? shades[1] : shades[Math.abs(name_str[event]) % shades.length];
   }
 
   rows(ctx: CanvasRenderingContext2D, rows: RowPicture[], scale: Scale, theme: Theme): void {
@@ -62,13 +69,13 @@ export class Painter {
     for (const row of rows) this.gather(plain, labels, row, row.all, scale, theme, false);
     ctx.globalAlpha = dim ? 0.3 : 1;
     plain.flush(ctx);
-    if (dim) this.labels(ctx, labels.splice(0), theme);
+    if (dim) this.labels(ctx, labels.splice(0), theme.ink);
     ctx.globalAlpha = 1;
     const top = new Batch();
     const topLabels: Label[] = [];
     for (const row of rows) this.gather(top, topLabels, row, row.lit ?? (dim ? EMPTY : row.kept), scale, theme, true);
     top.flush(ctx);
-    this.labels(ctx, dim ? topLabels : labels, theme);
+    this.labels(ctx, dim ? topLabels : labels, theme.dark ? '#0b0e12' : '#0f1620');
   }
 
   private gather(batch: Batch, labels: Label[], row: RowPicture, pyramid: Pyramid, scale: Scale, theme: Theme, kept: boolean): void {
@@ -81,14 +88,14 @@ export class Painter {
       const right = Math.min(rightEdge, Math.max(scale.px(end), left + smallest));
       if (right <= lastRight + 0.4) return;
       const width = right - left > 3 ? right - left - 0.6 : right - left;
-      batch.add(this.colour(event, theme), left, row.topPx + 1, width, row.heightPx - 2);
+      batch.add(this.colour(event, width, theme), left, row.topPx + 1, width, row.heightPx - 2);
       lastRight = right;
       if (count === 1 && width >= MIN_LABEL_PX) labels.push({ event, left, width, top: row.topPx });
     });
   }
 
-  private labels(ctx: CanvasRenderingContext2D, labels: Label[], theme: Theme): void {
-    ctx.fillStyle = theme.dark ? '#0b0e12' : '#0f1620';
+  private labels(ctx: CanvasRenderingContext2D, labels: Label[], ink: string): void {
+    ctx.fillStyle = ink;
     ctx.textBaseline = 'middle';
     ctx.textAlign = 'left';
     for (const { event, left, width, top } of labels) {
@@ -103,15 +110,22 @@ export class Painter {
     let width = this.widths.get(key);
     if (width === undefined) this.widths.set(key, (width = ctx.measureText(name).width));
     if (width <= roomPx) return name;
-    const characters = Math.floor((name.length * roomPx) / width) - 1;
+    const characters = Math.floor((0.9 * name.length * roomPx) / width) - 1;
     return characters > 1 ? `${name.slice(0, characters)}…` : '';
   }
 }
 
 const EMPTY = new Pyramid(new Int32Array(0), [], []);
 
+const patterns = new Map<string, CanvasPattern | null>();
+
 /** Stripes for time in which a device stood idle. */
 export function hatch(ctx: CanvasRenderingContext2D, colour: string): CanvasPattern | null {
+  if (!patterns.has(colour)) patterns.set(colour, makeHatch(ctx, colour));
+  return patterns.get(colour)!;
+}
+
+function makeHatch(ctx: CanvasRenderingContext2D, colour: string): CanvasPattern | null {
   const tile = document.createElement('canvas');
   tile.width = tile.height = 8;
   const pen = tile.getContext('2d');

@@ -12,6 +12,7 @@ const COLUMNS = 1024;
 
 export class RulerView {
   readonly canvas = h('canvas', { class: 'ruler', 'aria-hidden': 'true' });
+  private readonly map = h('canvas');
   private density: { axis: string; forward: Float32Array; backward: Float32Array; alarm: Uint8Array } | null = null;
 
   constructor(private readonly session: Session) {
@@ -75,21 +76,7 @@ export class RulerView {
 
   private drawMap(ctx: CanvasRenderingContext2D, scale: Scale, range: Range): void {
     const { theme } = this.session;
-    const { forward, backward, alarm } = this.densities();
-    const step = scale.widthPx / COLUMNS;
-    ctx.fillStyle = theme.panel;
-    ctx.fillRect(scale.leftPx, 2, scale.widthPx, MAP_PX - 4);
-    const bars = (values: Float32Array, colour: string, base: Float32Array | null): void => {
-      ctx.fillStyle = colour;
-      for (let c = 0; c < COLUMNS; c++) {
-        const [low, high] = [base ? base[c] : 0, values[c]].map(v => v * (MAP_PX - 8));
-        if (high > 0) ctx.fillRect(scale.leftPx + c * step, MAP_PX - 2 - low - high, step + 0.5, high);
-      }
-    };
-    bars(forward, theme.kinds[Kind.CALL][1], null);
-    bars(backward, theme.kinds[Kind.PULLBACK][1], forward);
-    ctx.fillStyle = theme.kinds[Kind.SYNC][0];
-    for (let c = 0; c < COLUMNS; c++) if (alarm[c]) ctx.fillRect(scale.leftPx + c * step, 2, Math.max(1, step), 3);
+    ctx.drawImage(this.mapPicture(scale.widthPx), scale.leftPx, 0, scale.widthPx, MAP_PX);
     const [left, right] = [Math.max(scale.leftPx, scale.px(range.from)), Math.min(scale.leftPx + scale.widthPx, scale.px(range.to))];
     ctx.globalAlpha = 0.72;
     ctx.fillStyle = theme.background;
@@ -99,6 +86,37 @@ export class RulerView {
     ctx.strokeStyle = theme.muted;
     ctx.lineWidth = 1;
     ctx.strokeRect(Math.round(left) + 0.5, 1.5, Math.max(2, Math.round(right - left) - 1), MAP_PX - 3);
+  }
+
+  /** The whole run, drawn once for each width, theme and axis. */
+  private mapPicture(widthPx: number): HTMLCanvasElement {
+    const { theme, axis } = this.session;
+    const key = `${widthPx} ${theme.dark} ${axis.name}`;
+    if (this.map.dataset.key === key) return this.map;
+    const ratio = globalThis.devicePixelRatio || 1;
+    this.map.dataset.key = key;
+    [this.map.width, this.map.height] = [Math.ceil(widthPx * ratio), Math.ceil(MAP_PX * ratio)];
+    const ctx = this.map.getContext('2d', { alpha: false });
+    if (!ctx) return this.map;
+    ctx.scale(ratio, ratio);
+    const { forward, backward, alarm } = this.densities();
+    const step = widthPx / COLUMNS;
+    ctx.fillStyle = theme.background;
+    ctx.fillRect(0, 0, widthPx, MAP_PX);
+    ctx.fillStyle = theme.panel;
+    ctx.fillRect(0, 2, widthPx, MAP_PX - 4);
+    const bars = (values: Float32Array, colour: string, base: Float32Array | null): void => {
+      ctx.fillStyle = colour;
+      for (let c = 0; c < COLUMNS; c++) {
+        const [low, high] = [base ? base[c] : 0, values[c]].map(v => v * (MAP_PX - 8));
+        if (high > 0) ctx.fillRect(c * step, MAP_PX - 2 - low - high, step + 0.5, high);
+      }
+    };
+    bars(forward, theme.kinds[Kind.CALL][1], null);
+    bars(backward, theme.kinds[Kind.PULLBACK][1], forward);
+    ctx.fillStyle = theme.kinds[Kind.SYNC][0];
+    for (let c = 0; c < COLUMNS; c++) if (alarm[c]) ctx.fillRect(c * step, 2, Math.max(1, step), 3);
+    return this.map;
   }
 
   /** Share of each column of the whole run in which the threads were at work. */

@@ -233,10 +233,16 @@ export class TimelineView {
     this.tip.hide();
   }
 
+  private firstOnScreen(): number {
+    const { from, to } = this.session.state.now.range;
+    const { byStart, axis } = this.session;
+    return byStart.find(e => axis.start[e] >= from && axis.start[e] <= to && (!this.litMask || this.litMask[e] === 1)) ?? byStart[0];
+  }
+
   /** Next or previous event of the row of the selected one. */
   step(direction: 1 | -1): void {
     const { selection } = this.session.state.now;
-    const current = selection?.kind === 'event' ? selection.id : this.session.byStart[0];
+    const current = selection?.kind === 'event' ? selection.id : this.firstOnScreen();
     const row = this.layout.rows[this.layout.rowOf[current] ?? -1];
     if (!row) return;
     const ids = this.litMask && selection?.kind !== 'event' ? row.ids.filter(e => this.litMask![e]) : row.ids;
