@@ -52,3 +52,38 @@ class ConversionError(GradvizError, TypeError):
 
 class WriteError(GradvizError, ValueError):
     """A write that NumPy's rules allow nobody to make: wrong shape, dtype, or a read-only array."""
+
+
+# devices
+
+
+class DeviceError(GradvizError):
+    """Something that cannot be done on the device where the array lives."""
+
+
+class UnknownDeviceError(DeviceError, ValueError):
+    """No device has that name."""
+
+
+class HostArrayError(DeviceError, TypeError, ValueError):
+    """A NumPy array was mixed with device arrays; CuPy raises TypeError in functions, ValueError in assignments."""
+
+
+class ImplicitTransferError(DeviceError, TypeError):
+    """NumPy tried to read a device array as if it were its own."""
+
+
+class OtherDeviceError(DeviceError, ValueError):
+    """Arrays of two devices met in one operation."""
+
+
+class UnsupportedDtypeError(DeviceError, TypeError, ValueError):
+    """The device has no arrays of that dtype."""
+
+
+class UnsupportedOnDeviceError(DeviceError, TypeError):
+    """The device has no such function, or not for these arguments."""
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """The device has not as much free memory as was asked for."""

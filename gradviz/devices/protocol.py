@@ -15,7 +15,7 @@ class Listener(Protocol):
         ...
 
     def sync(self, trigger: str, stream: str, start_ns: int, end_ns: int, nbytes: int, value: object) -> None:
-        """The host waited from start to end. ``trigger`` is the lower-case name of a `Trigger`; ``value`` is what it read."""
+        """The host waited from start to end. ``trigger`` names a `Trigger` in lower case; ``value`` is what it read."""
         ...
 
     def transfer(self, direction: str, reason: str, stream: str, start_ns: int, end_ns: int, nbytes: int) -> None:
@@ -32,9 +32,17 @@ class Device(Protocol):
 
     name: str  # "host", "sim:a100", "cuda:0"
     simulated: bool
-    total_nbytes: int
-    bandwidth_bytes_per_s: float
     array_types: tuple[type, ...]
+
+    @property
+    def total_nbytes(self) -> int:
+        """Memory there is in all."""
+        ...
+
+    @property
+    def bandwidth_bytes_per_s(self) -> float:
+        """Memory read and written per second at most."""
+        ...
 
     def now_ns(self) -> int:
         """The host clock to record with: real time, or the model's."""

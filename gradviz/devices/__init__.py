@@ -1,0 +1,1 @@
+"""Where arrays live: the host, and GPUs, real or simulated."""
