@@ -87,3 +87,10 @@ class UnsupportedOnDeviceError(DeviceError, TypeError):
 
 class DeviceMemoryError(DeviceError, MemoryError):
     """The device has not as much free memory as was asked for."""
+
+
+# guards
+
+
+class ForbiddenError(GradvizError, RuntimeError):
+    """Something happened that ``gv.forbid`` forbids."""
