@@ -15,7 +15,7 @@ function scaled(value: number, units: readonly string[], base: number): string {
 
 export const duration = (ns: number): string => {
   const seconds = scaled(ns, ['ns', 'µs', 'ms', 's'], 1000);
-  return Math.abs(ns) >= 6e11 ? `${(ns / 6e10).toFixed(1)}${THIN}min` : seconds;
+  return Math.abs(ns) >= 6e11 && Number.isFinite(ns) ? `${(ns / 6e10).toFixed(1)}${THIN}min` : seconds;
 };
 
 export const bytes = (nbytes: number): string => scaled(nbytes, ['B', 'KiB', 'MiB', 'GiB', 'TiB'], 1024);

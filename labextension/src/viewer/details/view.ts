@@ -85,7 +85,7 @@ export class DetailsView {
     const found = links.findingsOf(id);
     return [
       h('div', { class: 'column' }, h('h3', {}, clean(eventName(trace, id), 120)), this.siteText(site[id]), facts),
-      h('div', { class: 'column' }, ...this.findingLinks(found), ...this.related(related), ...(await this.buffersOf(id)), ...(await this.contribution(id)))
+      h('div', { class: 'column' }, ...this.findingLinks(found), ...this.related(related, call[id] === id), ...(await this.buffersOf(id)), ...(await this.contribution(id)))
     ];
   }
 
@@ -129,11 +129,11 @@ export class DetailsView {
     return [h('h4', {}, 'Evidence of'), h('ul', {}, ...found.map(link))];
   }
 
-  private related(events: number[]): HTMLElement[] {
+  private related(events: number[], caused: boolean): HTMLElement[] {
     if (!events.length) return [];
     const { trace } = this.session;
     const total = events.reduce((sum, e) => sum + trace.events.end_ns[e] - trace.events.start_ns[e], 0);
-    return [h('h4', {}, `Caused later: ${plural(events.length, 'event')}, ${duration(total)}`), this.eventTable(events)];
+    return [h('h4', {}, `${caused ? 'It caused' : 'Of the same call'}: ${plural(events.length, 'event')}, ${duration(total)}`), this.eventTable(events)];
   }
 
   private eventTable(events: number[]): HTMLElement {

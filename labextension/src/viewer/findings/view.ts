@@ -32,6 +32,7 @@ export class FindingsView {
   }
 
   private nothing(): HTMLElement {
+    if (!this.session.trace.events.rows) return h('p', { class: 'empty' }, 'Nothing was recorded.');
     return h('p', { class: 'empty' }, 'No waste found. A finding is shown from 1\u202f% of the run, 50\u202fµs or 1\u202fMiB on.');
   }
 
@@ -43,7 +44,7 @@ export class FindingsView {
     };
     const head = h(
       'button', { class: 'head', type: 'button', 'aria-expanded': String(open), click: toggle },
-      h('span', { class: 'title' }, clean(finding.title, 160)),
+      h('span', { class: 'title' }, clean(finding.title || finding.kind, 160)),
       h('span', { class: 'cost' }, cost(finding)),
       h('span', { class: 'where' }, clean(finding.where, 80), finding.count > 1 ? ` · ${plural(finding.count, 'time')}` : '', finding.simulated ? ' · simulated' : '')
     );

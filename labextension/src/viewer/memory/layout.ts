@@ -88,6 +88,7 @@ export function layMemory(trace: Trace, within: Range | null = null): Memory {
   const peak = { nbytes: top >= 0 ? whole.total[top] : 0, time_ns: top >= 0 ? whole.time_ns[top] : 0 };
   const large = largest(nbytes, buffers, MAX_BLOCKS).filter(buffer => nbytes[buffer] >= 0.004 * peak.nbytes);
   for (let blocks = large; ; blocks = blocks.slice(0, blocks.length >> 1)) {
+    if (!blocks.length) return { within, whole, rest: whole, blocks: [], peak };
     const chosen = new Set(blocks);
     const stacked = stack(trace, changes.filter(c => chosen.has(c >> 1)));
     if (stacked.reduce((n, b) => n + b.base.length, 0) > MAX_STEPS) continue;

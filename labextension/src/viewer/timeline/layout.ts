@@ -102,21 +102,18 @@ export function pyramids(timeline: Timeline, axis: Axis, mask?: Uint8Array): Pyr
 
 const COSTLY_SHARE = 0.005;
 const COSTLY_NBYTES = 1 << 20;
-const MAX_COSTLY = 5000;
 
 /** Events that no zoom may merge away: waits for a device, costly copies, evidence of findings. */
 export function protectedEvents(trace: Trace): Uint8Array {
   const mask = new Uint8Array(trace.events.rows);
   const { syncs, copies, events, meta } = trace;
   for (let row = 0; row < syncs.rows; row++) if (syncs.on_device[row] && syncs.event[row] >= 0) mask[syncs.event[row]] = 1;
-  let costly = 0;
-  for (let row = 0; row < copies.rows && costly < MAX_COSTLY; row++) {
+  for (let row = 0; row < copies.rows; row++) {
     const event = copies.event[row];
     if (event < 0) continue;
     const length = events.end_ns[event] - events.start_ns[event];
     if (length < COSTLY_SHARE * meta.duration_ns && copies.nbytes[row] < COSTLY_NBYTES) continue;
     mask[event] = 1;
-    costly++;
   }
   for (const finding of trace.findings) for (const event of finding.events) mask[event] = 1;
   return mask;

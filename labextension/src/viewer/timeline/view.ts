@@ -158,7 +158,7 @@ export class TimelineView {
     if (selection?.kind !== 'event') return;
     const call = session.trace.events.call[selection.id];
     if (call >= 0) {
-      const others = session.links.ofCall(call).filter(e => e !== call).slice(0, MAX_ARROWS);
+      const others = session.links.ofCall(call).filter(e => e !== call && session.trace.events.kind[e] !== Kind.CALL).slice(0, MAX_ARROWS);
       for (const other of others) this.arrow(ctx, call, other, scale, scroll, other === selection.id || call === selection.id);
     }
     this.outline(ctx, selection.id, scale, scroll, session.theme.ink);
@@ -201,7 +201,8 @@ export class TimelineView {
       });
       return best;
     };
-    if (this.lit) return search(this.lit[index], 2);
+    const lit = this.lit ? search(this.lit[index], 1) : -1;
+    if (lit >= 0) return lit;
     const exact = search(this.all[index], 0);
     if (exact >= 0 && (this.axis.end[exact] - this.axis.start[exact]) / scale.perPx > 2) return exact;
     const kept = search(this.kept[index], 2);
