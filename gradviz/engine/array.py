@@ -174,19 +174,19 @@ class View(Array):
 
     @property
     def value(self) -> Any:  # type: ignore[override]
-        if self.seen != self.root.index:
+        if self.seen is not self.root.index:
             self.look()
         return self._value
 
     @property
     def tape(self) -> Any:  # type: ignore[override]
-        if self.seen != self.root.index:
+        if self.seen is not self.root.index:
             self.look()
         return self._tape
 
     @property
     def index(self) -> Any:  # type: ignore[override]
-        if self.seen != self.root.index:
+        if self.seen is not self.root.index:
             self.look()
         return self._index
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.cotangent import Indexed, add, own
-from gradviz.engine.rule import STEPS, Step
+from gradviz.engine.cotangent import Indexed, add, own, pass_on
+from gradviz.engine.rule import STEPS
 from gradviz.engine.tape import Tape
+from gradviz.engine.watched import watched_walk
 
 
 def backward(tape: Tape, seeds: list[tuple[int, Any]], free: bool) -> list[Any]:
@@ -24,7 +25,7 @@ def backward(tape: Tape, seeds: list[tuple[int, Any]], free: bool) -> list[Any]:
         add(cts, *seeds.pop())
     with np.errstate(all="ignore"):
         if tape.recorder is not None:
-            tape.recorder.walk(tape, cts, free)
+            watched_walk(tape, cts, free)
         else:
             walk(tape.log, cts, tape.leaves, free)
     return cts
@@ -61,14 +62,3 @@ def walk(log: list[Any], cts: list[Any], leaves: int, free: bool) -> None:
                     new.pop()
                 else:
                     add(cts, parents[len(new) - 1], new.pop())
-
-
-def pass_on(step: Step, record: tuple[Any, ...], ct: Indexed, cts: list[Any]) -> bool:
-    """Hand an indexed cotangent on through a view as it is, where that is possible."""
-    if not step.view:
-        return False
-    behind = ct.behind(record[3], (step.rule, record[2]))
-    if behind is None:
-        return False
-    add(cts, record[1], behind)
-    return True

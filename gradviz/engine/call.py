@@ -12,7 +12,7 @@ from gradviz.engine.cotangent import Picked
 from gradviz.engine.memory import memory_of
 from gradviz.engine.rule import NO_GRADIENT, RULES, STEPS, Rule, Step
 from gradviz.engine.tape import Tape
-from gradviz.errors import MissingRuleError, NotDifferentiableError
+from gradviz.errors import EscapedArrayError, MissingRuleError, NotDifferentiableError
 
 
 def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
@@ -22,6 +22,11 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
         return call_plain(rule, arguments)
     if type(top) is not Tape:
         return top.call(rule, arguments)
+    if top.log is None:
+        raise EscapedArrayError(
+            f"{rule.name} was given an array that belongs to a gradient that has already been taken. Return what you need from the "
+            f"function (has_aux=True) instead of keeping its arrays."
+        )
     values = list(arguments)
     active: list[str] = []
     parents: list[int] = []
@@ -43,10 +48,15 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
             else:
                 values[position] = below(value, top.level)
     recorder = top.recorder
-    out = rule.run(*values) if recorder is None else recorder.call(rule, values)
+    out = rule.run(*values) if recorder is None or nested(values) else recorder.call(rule.name, rule.run, values)
     if not active:
         return out
     return remember(top, rule, arguments, values, out, tuple(active), parents, positions)
+
+
+def nested(values: Iterable[Any]) -> bool:
+    """Whether a call runs on arrays of an enclosing derivative, which will record it themselves."""
+    return any(isinstance(value, Array) or (type(value) in (list, tuple) and nested(value)) for value in values)
 
 
 def _not_differentiable(rule: Rule, name: str) -> NotDifferentiableError:
@@ -103,7 +113,7 @@ def remember(
     else:
         log.append(variant.keep(parents[0] if len(parents) == 1 else tuple(parents), out, *values))
     if tape.recorder is not None:
-        tape.recorder.remembered(tape, index)
+        tape.recorder.remembered(tape, index, log[index][2:])
     if rule.outputs and isinstance(out, (tuple, list)):
         return pick_all(tape, index, out)
     if rule.view:
@@ -166,7 +176,9 @@ def call_without_gradient(function: Any, args: tuple[Any, ...], kwargs: dict[str
     args = tuple(below(value, level) for value in args)
     kwargs = {name: below(value, level) for name, value in kwargs.items()}
     recorder = getattr(top, "recorder", None)
-    return function(*args, **kwargs) if recorder is None else recorder.call_plain(function, args, kwargs)
+    if recorder is None or nested(args):
+        return function(*args, **kwargs)
+    return recorder.call_plain(function, args, kwargs)
 
 
 def below(value: Any, level: int) -> Any:

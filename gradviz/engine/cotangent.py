@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.rule import Like, Rule, like
+from gradviz.engine.rule import Like, Rule, Step, like
 
 ndarray = np.ndarray
 
@@ -149,6 +149,17 @@ def add(cts: list[Any], variable: int, new: Any) -> None:
         cts[variable] = new
     else:
         cts[variable] = old + new
+
+
+def pass_on(step: Step, record: tuple[Any, ...], ct: Indexed, cts: list[Any]) -> bool:
+    """Hand an indexed cotangent on through a view as it is, where that is possible."""
+    if not step.view:
+        return False
+    behind = ct.behind(record[3], (step.rule, record[2]))
+    if behind is None:
+        return False
+    add(cts, record[1], behind)
+    return True
 
 
 def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value: Any) -> Any:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array, bottom
-from gradviz.engine.rule import STEPS
 from gradviz.engine.tape import Tape, alive
+from gradviz.record.events import Reason
 
 ndarray = np.ndarray
 
@@ -46,11 +46,12 @@ def rescue(lower: Any, target: Any, index: Any, since: dict[int, int] | None = N
     at = bisect_left(watch.kept, (first - watch.longest,))
     by_level = {tape.level: tape for tape in tapes}
     done: list[int] = []
+    copies: dict[int, Any] = {}
     while at < len(watch.kept) and watch.kept[at][0] <= last:
         start, end, level, variable, slot = watch.kept[at]
         if end >= first:
             tape = by_level.get(level)
-            if tape is None or tape.log[variable] is None or save(tape, variable, slot, part):
+            if tape is None or tape.log[variable] is None or save(tape, variable, slot, part, copies):
                 done.append(at)
         at += 1
     for at in reversed(done):
@@ -101,20 +102,24 @@ def look(watch: Watch, memory: Any, tape: Tape) -> None:
     watch.seen[tape.level] = len(tape.log)
 
 
-def save(tape: Tape, variable: int, slot: int, part: Any) -> bool:
-    """Replace one saved value by a copy if it really overlaps ``part``."""
+def save(tape: Tape, variable: int, slot: int, part: Any, copies: dict[int, Any]) -> bool:
+    """Replace one saved value by a copy if it really overlaps ``part``; ``copies`` holds those made for this write."""
     record = tape.log[variable]
     kept = record[slot]
-    if isinstance(bottom(kept), ndarray) and isinstance(part, ndarray):
-        if not np.shares_memory(bottom(kept), part):
-            return False
-    if type(kept) in (list, tuple):
-        copied: Any = type(kept)(item.copy() if any(True for _ in arrays_in(item)) else item for item in kept)
-    else:
-        copied = kept.copy()
-    tape.log[variable] = (*record[:slot], copied, *record[slot + 1 :])
-    if tape.recorder is not None:
-        tape.recorder.copied("saved_value", kept, copied, because=tape.calls.get(variable, -1), name=STEPS[record[0]])
+    if isinstance(bottom(kept), ndarray) and isinstance(part, ndarray) and not np.shares_memory(bottom(kept), part):
+        return False
+    because = tape.calls.get(variable, -1)
+
+    def copied(value: Any) -> Any:
+        if not any(True for _ in arrays_in(value)):
+            return value
+        if id(value) not in copies:
+            plain = tape.recorder is None or isinstance(value, Array)
+            copies[id(value)] = value.copy() if plain else tape.recorder.copy(Reason.SAVED_VALUE, value, because)
+        return copies[id(value)]
+
+    safe = type(kept)(copied(item) for item in kept) if type(kept) in (list, tuple) else copied(kept)
+    tape.log[variable] = (*record[:slot], safe, *record[slot + 1 :])
     return True
 
 

@@ -16,9 +16,10 @@ from gradviz.engine.array import FOREIGN, FRESH, Array, View, constant, strip
 from gradviz.engine.call import below, innermost
 from gradviz.engine.cotangent import fit, may_repeat
 from gradviz.engine.memory import held, rescue
-from gradviz.engine.rule import LEAF_RECORD, RULES, Like, Rule, rule
+from gradviz.engine.rule import RULES, Like, Rule, rule
 from gradviz.engine.tape import Tape
 from gradviz.errors import WriteError
+from gradviz.record.events import Reason
 
 Views = tuple[tuple[Rule, tuple[Any, ...]], ...]
 
@@ -28,7 +29,7 @@ take = rule(getitem, signature="a, index", name="getitem", view=True, linear="ea
 def assign(array: Array, index: Any, value: Any) -> None:
     """``array[index] = value``."""
     part = (take, (below_index(index),))
-    if type(value) is View and value.root is root_of(array) and value.views == (*views_of(array), part) and value.seen == value.root.index:
+    if type(value) is View and value.root is root_of(array) and value.views == (*views_of(array), part) and value.seen is value.root.index:
         return  # the second half of ``a[i] += v``: the view was written to already
     write(array, (part,), value)
 
@@ -72,20 +73,21 @@ def store_on_tape(top: Tape, root: Array, views: Views, value: Any) -> None:
         parents.append(value.index)
     foreign = is_foreign(root) or (root.tape is not top and root.tape is not None)
     since = {top.level: root.index} if root.tape is top else {top.level: len(top.log)} if root.index == FRESH else {}
-    lower = store_below(lower, views, inner, foreign, top.recorder, since)
+    recorder = top.recorder
+    start_ns = 0 if recorder is None else recorder.clock()
+    lower = store_below(lower, views, inner, foreign, recorder, since)
+    end_ns = 0 if recorder is None else recorder.clock()
     record = written.variant((tuple(active), False)).keep(parents[0] if len(parents) == 1 else tuple(parents), None, lower, inner, views)
     top.log.append(record)
     root.value, root.tape, root.index = lower, top, len(top.log) - 1
-    if top.recorder is not None:
-        top.recorder.wrote(top, root.index, inner)
+    if recorder is not None and not isinstance(lower, Array):
+        recorder.wrote(top, root.index, "setitem", lower, inner, start_ns, end_ns)
 
 
 def store_below(lower: Any, views: Views, value: Any, foreign: bool, recorder: Any, since: dict[int, int] | None = None) -> Any:
     """Write one level down, and give what then stands there."""
     if foreign:
-        source, lower = lower, lower.copy()
-        if recorder is not None:
-            recorder.copied("callers_array", source, lower)
+        lower = lower.copy() if recorder is None or isinstance(lower, Array) else recorder.copy(Reason.CALLERS_ARRAY, lower)
     if isinstance(lower, Array) or isinstance(value, Array):
         handle = Array(lower.value, lower.tape, lower.index) if isinstance(lower, Array) else constant(lower)
         store(handle, views, value)
@@ -109,12 +111,8 @@ def adopt(array: Array, result: Any) -> None:
         write(array, ((take, (Ellipsis,)),), result)
     elif isinstance(result, Array):
         array.value, array.tape, array.index = result.value, result.tape, result.index
-    elif array.tape is None:
-        array.value, array.index = result, FRESH
     else:
-        tape = array.tape
-        tape.log.append(LEAF_RECORD)
-        array.value, array.index = result, len(tape.log) - 1
+        array.value, array.tape, array.index = result, None, FRESH
 
 
 def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
@@ -130,16 +128,15 @@ def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
     active = ("x", "y") if traced else ("x",)
     if any(name in ("x", "out") for target in active for name in found.reads(target)) or not fits(y, memory) or held(memory, array.index):
         return False
-    if tape.recorder is None:
-        ufunc(memory, y, out=memory)
-    else:
-        tape.recorder.call_into(found, memory, y)
+    recorder = tape.recorder
+    start_ns = 0 if recorder is None else recorder.clock()
+    ufunc(memory, y, out=memory)
+    if recorder is not None:
+        recorder.wrote(tape, len(tape.log), found.name, memory, y, start_ns, recorder.clock())
     fitted = np.shape(y) != memory.shape or getattr(y, "dtype", memory.dtype) != memory.dtype
     parents = (array.index, other.index) if traced else array.index
     tape.log.append(found.variant((active, fitted)).keep(parents, memory, memory, y))
     array.index = len(tape.log) - 1
-    if tape.recorder is not None:
-        tape.recorder.remembered(tape, array.index)
     return True
 
 
@@ -160,7 +157,7 @@ def views_of(array: Array) -> Views:
 
 def is_foreign(root: Array) -> bool:
     """Whether the memory belongs to the caller: it is an input that has not been written to yet."""
-    return root.index == FOREIGN if root.tape is None else type(root.tape) is Tape and root.index < root.tape.leaves
+    return root.index == FOREIGN if root.tape is None else root.tape.is_foreign(root)
 
 
 def below_index(index: Any) -> Any:

@@ -10,8 +10,9 @@ import numpy as np
 
 from gradviz.engine.array import Array, View
 from gradviz.engine.call import call, call_without_gradient, missing
+from gradviz.engine.cotangent import may_repeat
 from gradviz.engine.mutate import adopt, assign, below_index, overwrite, take
-from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, RULES
+from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, OUT_POSITION, RULES
 from gradviz.errors import ConversionError
 
 float64 = np.float64
@@ -74,6 +75,8 @@ def general(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
     rule = RULES.get(ufunc)
     if rule is not None:
         return call(rule, inputs)
+    if ufunc in COMPOSED:
+        return COMPOSED[ufunc](*inputs)
     if ufunc in NO_GRADIENT:
         return call_without_gradient(ufunc, inputs, {})
     raise missing(ufunc)
@@ -183,7 +186,11 @@ def update_at(ufunc: np.ufunc, target: Any, index: Any, value: Any = None) -> No
         ufunc, value = np.add, -value
     if ufunc is not np.add:
         raise missing(getattr(ufunc, "at"))
-    adopt(target, RULES[np.add.at](target, index, value))
+    index = below_index(index)
+    if may_repeat(index):
+        adopt(target, RULES[np.add.at](target, index, value))
+    else:
+        target[index] += value
 
 
 # ---- functions
@@ -205,6 +212,9 @@ def answer_function(self: Any, function: Any, types: Any, args: tuple[Any, ...],
         return create(self, *args, **kwargs)
     definition = COMPOSED.get(function)
     if definition is not None:
+        position = OUT_POSITION.get(function, len(args))
+        if position < len(args) and args[position] is not None:
+            return into(args[position], definition(*args[:position], None, *args[position + 1 :], **kwargs))
         return definition(*args, **kwargs)
     if function in NO_GRADIENT:
         return call_without_gradient(function, args, kwargs)
@@ -224,7 +234,7 @@ def into(out: Any, result: Any) -> Any:
 
 SYMBOLS = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power, "matmul": np.matmul,
-    "mod": np.remainder, "floordiv": np.floor_divide,
+    "mod": np.remainder,
 }  # fmt: skip
 COMPARISONS = {
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
@@ -248,6 +258,10 @@ def install() -> None:
         setattr(Array, f"__i{name}__", in_place(ufunc, OPERATORS[ufunc]))
     for name, ufunc in COMPARISONS.items():
         setattr(Array, f"__{name}__", compare(ufunc))
+    floor_divide = compare(np.floor_divide)
+    setattr(Array, "__floordiv__", floor_divide)
+    setattr(Array, "__rfloordiv__", lambda self, other: floor_divide(other, self))
+    setattr(Array, "__ifloordiv__", in_place(np.floor_divide, floor_divide))
     for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute}.items():
         setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: unary(self, ufunc))
     for name in METHODS:

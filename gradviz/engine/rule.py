@@ -30,6 +30,7 @@ from gradviz.errors import RuleError
 
 RULES: dict[Any, Rule] = {}
 COMPOSED: dict[Any, Callable[..., Any]] = {}  # functions given in terms of other functions
+OUT_POSITION: dict[Any, int] = {}  # where a composed function takes ``out``, which the engine fills, not the definition
 CREATING: dict[Any, Callable[..., Any]] = {}  # functions that make a new array near the first argument
 NO_GRADIENT: set[Any] = set()  # functions through which nothing flows: comparisons, rounding, index searches
 
@@ -62,7 +63,6 @@ class Step:
         self.view = rule is not None and rule.view
 
 
-LEAF_RECORD = (0,)  # a variable without parents
 STEPS: list[Step] = [Step(None, (), lambda ct, record: (), [])]
 
 
@@ -88,7 +88,7 @@ class Rule:
     """
 
     __slots__ = ("bind", "constant", "elementwise", "function", "inputs", "linear", "name", "outputs", "parameters", "positions",
-                 "pullbacks", "run", "sequence", "slopes", "variants", "view", "owner")  # fmt: skip
+                 "pullbacks", "run", "sequence", "slopes", "variants", "view", "joint", "foreign")  # fmt: skip
 
     def __init__(
         self,
@@ -109,6 +109,8 @@ class Rule:
         self.view, self.elementwise, self.linear = view, elementwise, linear
         self.sequence, self.outputs = sequence, outputs
         self.pullbacks: dict[str, Callable[..., Any]] = {}
+        self.joint: dict[str, tuple[str, ...]] = {}  # input -> the inputs whose cotangents one pullback makes together
+        self.foreign = not getattr(function, "__module__", "").startswith(("numpy", "gradviz", "scipy", "_operator"))
         self.slopes: dict[str, Callable[..., Any]] = {}
         self.variants: dict[Any, Variant] = {}
         self.parameters, self.bind, self.run = _binder(function, signature)
@@ -118,8 +120,28 @@ class Rule:
     def __repr__(self) -> str:
         return f"<rule {self.name}({', '.join(self.parameters)}) differentiable in {', '.join(self.inputs) or 'nothing'}>"
 
-    def pullback(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Add the pullback of one input; its name ends in ``_to_<input>``."""
+    def pullback(self, *targets: Any) -> Any:
+        """Add a pullback, as a decorator.
+
+        ``@f.pullback`` takes the input from the function's name, which ends in ``_to_<input>``. ``@f.pullback("x", "y")`` is one that
+        returns the cotangents of several inputs together; all are computed even if only one is wanted, so prefer one each.
+        """
+        if targets and callable(targets[0]):
+            return self._named(targets[0])
+
+        def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+            unknown = [target for target in targets if target not in self.parameters]
+            if unknown or not targets:
+                raise RuleError(f"{self.name!r} has no input {', '.join(map(repr, unknown))}; it has {', '.join(self.parameters)}")
+            for target in targets:
+                self._add(target, function)
+                if len(targets) > 1:
+                    self.joint[target] = targets
+            return function
+
+        return enter
+
+    def _named(self, function: Callable[..., Any]) -> Callable[..., Any]:
         _, arrow, target = function.__name__.rpartition("_to_")
         if not arrow or target not in self.parameters:
             raise RuleError(
@@ -198,6 +220,9 @@ def composed(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
     def enter(definition: Callable[..., Any]) -> Callable[..., Any]:
         COMPOSED[function] = definition
+        parameters = list(inspect.signature(definition).parameters)
+        if "out" in parameters:
+            OUT_POSITION[function] = parameters.index("out")
         return definition
 
     return enter
@@ -271,6 +296,18 @@ def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
             return slot(f"[like(v) for v in {base}]" if base == rule.sequence else f"like({base})")
         return slot(name)
 
+    def together(target: str) -> str:
+        """Source that runs the pullback of several inputs and takes its results apart."""
+        group = rule.joint[target]
+        space["to_" + group[0]] = rule.pullbacks[target]
+        made = ", ".join("ct_" + name for name in group)
+        text = f"{made} = to_{group[0]}({', '.join(argument(name) for name in rule.reads(target))})"
+        fits = [f"ct_{name} = fit(ct_{name}, {slot(f'like({name})')})" for name in group if fitted and name in active]
+        return "\n    ".join([text, *fits])
+
+    def assignment(target: str) -> str:
+        return together(target) if target in rule.joint else f"ct_{target} = {expression(target)}"
+
     def expression(target: str) -> str:
         space["to_" + target] = rule.pullbacks[target]
         text = f"to_{target}({', '.join(argument(name) for name in rule.reads(target))})"
@@ -286,14 +323,15 @@ def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
         needed += [n[3:] for n in rule.reads(target) if n.startswith("ct_") and n[3:] in rule.pullbacks and n[3:] not in needed]
     sequence = active == (rule.sequence,)
     order = [*needed, *(target for target in order if target not in needed)]
-    lines = [f"ct_{target} = {expression(target)}" for target in order]
+    order = [target for target in order if target == next((t for t in order if t in rule.joint.get(target, (target,))), target)]
+    lines = [assignment(target) for target in order]
     results = ", ".join(f"ct_{target}" for target in active)
     exec("def back(ct, record):\n    " + "\n    ".join([*lines, f"return {results}"]), space)  # noqa: S102
     parts = []
     for target in order:
         reads = [f"ct_{n} = made[{n!r}]" for n in needed if f"ct_{n}" in rule.reads(target)]
-        body = "\n    ".join([*reads, f"made[{target!r}] = {expression(target)}", f"return made[{target!r}]"])
-        exec("def part(ct, record, made):\n    " + body, space)  # noqa: S102
+        keeps = [f"made[{name!r}] = ct_{name}" for name in rule.joint.get(target, (target,))]
+        exec("def part(ct, record, made):\n    " + "\n    ".join([*reads, assignment(target), *keeps]), space)  # noqa: S102
         parts.append((target, space["part"]))
     code = len(STEPS)
     arguments = ", ".join("out_option" if name == "out" else name for name in rule.parameters)

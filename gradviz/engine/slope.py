@@ -9,7 +9,7 @@ product with its conjugate.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,15 @@ ndarray = np.ndarray
 IN_PLACE_NBYTES = 1 << 15  # below, a fresh array is cheaper than finding out whether the old one is free
 
 
-def slope(function: Any, *, singular: bool = False, signature: str | None = None, **slopes: Callable[..., Any]) -> Rule:
+def slope(
+    function: Any, *, singular: bool = False, signature: str | None = None, constant: Iterable[str] = (), **slopes: Callable[..., Any]
+) -> Rule:
     """Enter an elementwise function by its slopes, one for each input it is differentiable in.
 
     ``singular`` says that a slope can be infinite. Where the cotangent is zero the product is then zero, not NaN, so that
     ``np.where(x > 0, np.sqrt(x), 0)`` has a gradient at 0.
     """
-    made = rule(function, signature=signature or _signature(function, len(slopes)), elementwise=True)
+    made = rule(function, signature=signature or _signature(function, len(slopes)), elementwise=True, constant=constant)
     for target, derivative in slopes.items():
         made.slopes[target] = derivative
         made.pullback(_pullback(made.name, target, derivative, times_safely if singular else times))

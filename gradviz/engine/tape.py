@@ -55,6 +55,10 @@ class Tape:
         self.leaves += 1
         return len(self.log) - 1
 
+    def is_foreign(self, root: Any) -> bool:
+        """Whether an array of this tape is an input that has not been written to, so that its memory is the caller's."""
+        return root.index < self.leaves
+
     def close(self) -> None:
         """Drop everything; using an array of this tape afterwards is an error."""
         self.log = None  # type: ignore[assignment]

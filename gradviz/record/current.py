@@ -1,13 +1,21 @@
-"""Who is recording in this thread: the innermost open recording, or nobody."""
+"""Who is recording in this thread: its innermost open recording, else one that was open when the thread started."""
 
 from __future__ import annotations
 
+import threading
 from contextvars import ContextVar
 from typing import Any
 
 CURRENT: ContextVar[Any] = ContextVar("CURRENT", default=None)
+OPEN: list[Any] = []  # recordings, oldest first
 
 
 def current_recorder() -> Any:
-    """The recorder that new tapes report to."""
-    return CURRENT.get()
+    """The scribe that new tapes report to, or None."""
+    recording = CURRENT.get()
+    if recording is None:
+        if not OPEN:
+            return None
+        mine = threading.get_ident()
+        recording = next((r for r in reversed(OPEN) if mine not in r.threads_before), None)
+    return recording.scribe() if recording is not None and recording.open else None

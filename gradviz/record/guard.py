@@ -28,8 +28,7 @@ Level = Literal["raise", "warn", "log"]
 FORBIDDEN: dict[str, tuple[str, str]] = {
     "host_sync": (
         "the host waited for the device",
-        "Keep the value on the device: a 0-d array can be multiplied, compared and returned as it is. "
-        "Read it once, after the gradient.",
+        "Keep the value on the device, where a 0-d array does all that a number does; read it after the gradient.",
     ),
     "transfer": (
         "data moved between host and device",

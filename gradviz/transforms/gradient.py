@@ -16,7 +16,8 @@ from gradviz.engine.rule import like
 from gradviz.engine.tape import Tape
 from gradviz.errors import NotDifferentiableError, RuleError
 from gradviz.record.current import current_recorder
-from gradviz.transforms.trees import check_leaf, flatten, paths, unflatten
+from gradviz.record.events import Reason
+from gradviz.transforms.trees import check_leaf, flatten, paths, tree_map, unflatten
 
 Argnums = int | Sequence[int]
 
@@ -109,10 +110,10 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
     def pull(ct: Any) -> tuple[Any, ...]:
         cts, got = flatten(ct)
         if len(cts) != len(likes):
-            raise NotDifferentiableError(f"the cotangent has {len(cts)} leaves, the result of {_name(f)} has {len(likes)}")
+            raise NotDifferentiableError(f"the cotangent has {len(cts)} leaves, the result of {name_of(f)} has {len(likes)}")
         for c, want in zip(cts, likes, strict=True):
             if want is not None and np.shape(c) != want.shape:
-                raise NotDifferentiableError(f"a cotangent has shape {np.shape(c)}, the result of {_name(f)} there has {want.shape}")
+                raise NotDifferentiableError(f"a cotangent has shape {np.shape(c)}, the result of {name_of(f)} there has {want.shape}")
         seeds = [(v, as_cotangent(c)) for v, c in zip(variables, cts, strict=True) if v >= 0]
         with run.spans("backward"):
             return run.collect(seeds, free=False)
@@ -129,17 +130,21 @@ class Run:
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums) -> None:
         self.single = isinstance(argnums, int)
         self.argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        self.tape = Tape(current_recorder())
+        recorder = current_recorder()
+        self.tape = Tape(recorder)
+        self.target = None if recorder is None else recorder.recording.target
+        if self.target is not None:
+            args = tuple(tree_map(lambda leaf: self.target.asarray(leaf) if type(leaf) is np.ndarray else leaf, arg) for arg in args)
         self.leaves: list[Any] = []
         self.structures: list[tuple[Any, int]] = []
         traced = list(args)
         for argnum in self.argnums:
             if not -len(args) <= argnum < len(args):
-                raise NotDifferentiableError(f"argnums names argument {argnum}, but {_name(f)} was called with {len(args)} positional arguments")
+                raise NotDifferentiableError(f"argnums names argument {argnum}, but {name_of(f)} was called with {len(args)} positional arguments")
             leaves, structure = flatten(args[argnum])
             for k, leaf in enumerate(leaves):
                 if not isinstance(leaf, Array) or leaf.dtype.kind not in "fc":
-                    check_leaf(leaf, _where(f, argnum, args[argnum], k))
+                    check_leaf(leaf, where_argument(f, argnum, args[argnum], k))
             self.structures.append((structure, len(leaves)))
             traced[argnum] = unflatten(structure, [Array(leaf, self.tape, self.tape.leaf()) for leaf in leaves])
             self.leaves += leaves
@@ -155,11 +160,11 @@ class Run:
         if not isinstance(out, Array) or out.tape is not self.tape:
             return out
         value = strip(out, self.tape.level)
+        recorder = self.tape.recorder
         if type(value) is np.ndarray and not owned(value, 1):
-            copied = value.copy()
-            if self.tape.recorder is not None:
-                self.tape.recorder.copied("returned", value, copied)
-            return copied
+            value = value.copy() if recorder is None else recorder.copy(Reason.RETURNED, value)
+        if recorder is not None:
+            recorder.hand(value)
         return value
 
     def gradients(self, result: Any, ct: Any, free: bool) -> Any:
@@ -190,11 +195,12 @@ class Run:
         elif np.shape(ct) != want.shape:
             raise RuleError(f"the gradient of an argument of shape {want.shape} came out with shape {np.shape(ct)}: a rule is wrong")
         elif hasattr(ct, "strides") and ct.shape != () and not isinstance(ct, Array) and not owned(ct, 1):
-            source, ct = ct, ct.copy()
-            if self.tape.recorder is not None:
-                self.tape.recorder.copied("returned", source, ct)
+            recorder = self.tape.recorder
+            ct = ct.copy() if recorder is None else recorder.copy(Reason.RETURNED, ct)
         if isinstance(ct, Array):
             return ct
+        if self.tape.recorder is not None:
+            self.tape.recorder.hand(ct)
         if type(leaf) is float or type(leaf) is complex:
             return type(leaf)(ct)
         if type(leaf) is np.ndarray:
@@ -218,17 +224,17 @@ def check_scalar(result: Any, f: Callable[..., Any]) -> None:
     """A gradient needs one real number."""
     if not hasattr(result, "shape") and not isinstance(result, (int, float, complex)):
         raise NotDifferentiableError(
-            f"{_name(f)} returned {result!r:.60}, of type {type(result).__name__}, where a gradient needs one real number."
+            f"{name_of(f)} returned {result!r:.60}, of type {type(result).__name__}, where a gradient needs one real number."
             + (" Is a return missing?" if result is None else " If it returns (loss, extra), pass has_aux=True.")
         )
-    if np.shape(result) != ():
+    if getattr(result, "shape", ()) != ():
         raise NotDifferentiableError(
-            f"{_name(f)} returned an array of shape {np.shape(result)}, where a gradient needs one real number. "
+            f"{name_of(f)} returned an array of shape {result.shape}, where a gradient needs one real number. "
             f"Sum it (np.sum), or use gv.jacobian or gv.vjp."
         )
     if isinstance(result, complex) or getattr(getattr(result, "dtype", None), "kind", "f") == "c":
         raise NotDifferentiableError(
-            f"{_name(f)} returned a complex number, whose gradient has no single meaning. Return a real one (x.real, np.abs(x)**2), or use gv.vjp."
+            f"{name_of(f)} returned a complex number, whose gradient has no single meaning. Return a real one (x.real, np.abs(x)**2), or use gv.vjp."
         )
 
 
@@ -243,15 +249,15 @@ def _lowered(tree: Any, run: Run) -> tuple[Any, list[Any]]:
     return structure, [run.lower(leaf) for leaf in leaves]
 
 
-def _name(f: Callable[..., Any]) -> str:
+def name_of(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", repr(f))
 
 
-def _where(f: Callable[..., Any], argnum: int, arg: Any, k: int) -> str:
+def where_argument(f: Callable[..., Any], argnum: int, arg: Any, k: int) -> str:
     """``argument 'params' of loss, at ['w'][0]``."""
     try:
         name = repr(list(inspect.signature(f).parameters)[argnum])
     except (ValueError, TypeError, IndexError):
         name = str(argnum)
     path = paths(arg)[k]
-    return f"argument {name} of {_name(f)}" + (f", at {path}" if path else "")
+    return f"argument {name} of {name_of(f)}" + (f", at {path}" if path else "")

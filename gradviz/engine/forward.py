@@ -1,0 +1,167 @@
+"""Forward mode: tangents carried along with values, by the same rules.
+
+An elementwise function multiplies the tangent by its slope, a linear one is applied to the tangent itself. Any other rule knows only
+its pullback; that is linear in the cotangent, so its own pullback is the tangent map we want (transposing twice).
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from gradviz.engine.array import Array, View, strip
+from gradviz.engine.backward import backward
+from gradviz.engine.call import below
+from gradviz.engine.cotangent import Indexed, owned, zeros
+from gradviz.engine.memory import memory_of
+from gradviz.engine.mutate import Views, store_below
+from gradviz.engine.rule import STEPS, Rule, like
+from gradviz.engine.tape import Tape, new_level
+
+
+class Forward:
+    """One run under forward mode. An `Array` on it holds its tangent where one on a tape holds its variable."""
+
+    quick = False
+    recorder = None
+    log = ()
+
+    def __init__(self) -> None:
+        self.level = new_level()
+        self.inputs: list[Any] = []
+
+    def input(self, value: Any, tangent: Any) -> Array:
+        self.inputs.append(value)
+        return Array(value, self, tangent)
+
+    def is_foreign(self, root: Array) -> bool:
+        return any(root.value is value for value in self.inputs)
+
+    def call(self, rule: Rule, arguments: tuple[Any, ...]) -> Any:
+        """Compute a function and the tangent of its output."""
+        values = [below(value, self.level) for value in arguments]
+        tangents: dict[str, Any] = {}
+        for name, position in zip(rule.inputs, rule.positions, strict=True):
+            value = arguments[position]
+            if isinstance(value, Array) and value.tape is self:
+                tangents[name] = value.index
+            elif name == rule.sequence and any(isinstance(item, Array) and item.tape is self for item in value):
+                tangents[name] = [item.index if isinstance(item, Array) and item.tape is self else None for item in value]
+        out = rule.run(*values)
+        if not tangents:
+            return out
+        tangent = tangent_of(rule, values, out, tangents)
+        if rule.outputs and isinstance(out, (tuple, list)):
+            made = [o if t is None else Array(o, self, t) for o, t in zip(out, tangent, strict=True)]
+            return type(out)(*made) if hasattr(out, "_fields") else type(out)(made)
+        if rule.view and isinstance(arguments[0], Array) and memory_of(out) is memory_of(values[0]):
+            return View(out, self, tangent, arguments[0], (rule, tuple(values[1:])))
+        return Array(out, self, tangent)
+
+    def store(self, root: Array, views: Views, value: Any) -> None:
+        """A write: the tangent is written where the value is."""
+        inner = below(value, self.level)
+        mine = root.tape is self
+        lower = root.value if mine or root.tape is None else Array(root.value, root.tape, root.index)
+        tangent = root.index if mine else zeros(like(lower), lower)
+        arriving = value.index if isinstance(value, Array) and value.tape is self else 0
+        foreign = self.is_foreign(root) if mine else root.tape is not None
+        shared = not owned(tangent, 1) if mine else False
+        root.value = store_below(lower, views, inner, foreign, None)
+        written = store_below(tangent, views, arriving, shared, None)
+        root.tape, root.index = self, written if isinstance(written, Array) else written[...]
+
+
+def tangent_of(rule: Rule, values: list[Any], out: Any, tangents: dict[str, Any]) -> Any:
+    """The tangent of ``out``, from those of some inputs."""
+    if rule.slopes:
+        return shaped(sum_of([_along_slope(rule, name, tangent, values, out) for name, tangent in tangents.items()]), out)
+    if rule.linear == "each" and rule.sequence is None:
+        return shaped(sum_of([rule.run(*_with(rule, values, {name: tangent})) for name, tangent in tangents.items()]), out)
+    if rule.linear == "joint":
+        filled = {name: _filled(tangents.get(name), values[position]) for name, position in zip(rule.inputs, rule.positions, strict=True)}
+        return shaped(rule.run(*_with(rule, values, filled)), out)
+    return transposed_twice(rule, values, out, tangents)
+
+
+def sum_of(terms: list[Any]) -> Any:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def shaped(tangent: Any, out: Any) -> Any:
+    """A tangent has the shape of its value, and is real where that is."""
+    if isinstance(out, (tuple, list)):
+        return tangent
+    if np.shape(tangent) != np.shape(out):
+        tangent = np.broadcast_to(tangent, np.shape(out))
+    if getattr(tangent, "dtype", None) != getattr(out, "dtype", None) and hasattr(tangent, "dtype") and hasattr(out, "dtype"):
+        tangent = (np.real(tangent) if out.dtype.kind != "c" and tangent.dtype.kind == "c" else tangent).astype(out.dtype)
+    return tangent
+
+
+def _along_slope(rule: Rule, name: str, tangent: Any, values: list[Any], out: Any) -> Any:
+    reads = inspect.signature(rule.slopes[name]).parameters
+    known = dict(zip(rule.parameters, values, strict=True), out=out)
+    product = tangent * rule.slopes[name](*(known[read] for read in reads))
+    return np.where(tangent == 0, np.zeros_like(product), product)
+
+
+def _with(rule: Rule, values: list[Any], replaced: dict[str, Any]) -> list[Any]:
+    return [replaced.get(name, value) for name, value in zip(rule.parameters, values, strict=True)]
+
+
+def _filled(tangent: Any, value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return [_filled(t, v) for t, v in zip(tangent or [None] * len(value), value, strict=True)]
+    return np.zeros_like(value) if tangent is None else tangent
+
+
+def transposed_twice(rule: Rule, values: list[Any], out: Any, tangents: dict[str, Any]) -> Any:
+    """The tangent map as the pullback of the pullback, which is linear in its cotangent."""
+    tape = Tape()
+    several = rule.outputs and isinstance(out, (tuple, list))
+    outs = list(out) if several else [out]
+    flowing = [k for k, o in enumerate(outs) if getattr(o, "dtype", np.dtype(float)).kind in "fc"]
+    probes: list[Any] = [Array(np.ones_like(o), tape, tape.leaf()) if k in flowing else None for k, o in enumerate(outs)]
+    active = tuple(tangents)
+    variant = rule.variant((active, True))
+    if active == (rule.sequence,):
+        positions = tuple(k for k, t in enumerate(tangents[active[0]]) if t is not None)
+        record = variant.keep(positions, out, *values, positions=positions)
+        arriving = [tangents[active[0]][k] for k in positions]
+    else:
+        record = variant.keep(0, out, *values)
+        arriving = [tangents[name] for name in active]
+    pulled = STEPS[variant.code].back(tuple(probes) if several else probes[0], record)
+    pulled = [pulled] if STEPS[variant.code].single else list(pulled)
+    seeds = []
+    for cotangent, tangent in zip(pulled, arriving, strict=True):
+        if type(cotangent) is Indexed:
+            cotangent = cotangent.dense()
+        if isinstance(cotangent, Array) and cotangent.tape is tape:
+            seeds.append((cotangent.index, tangent))
+    cts = backward(tape, seeds, free=True)
+    made = []
+    for k, o in enumerate(outs):
+        if k not in flowing:
+            made.append(None)
+            continue
+        ct = cts[flowing.index(k)]
+        ct = zeros(like(o), o) if ct is None else ct.dense() if type(ct) is Indexed else ct
+        made.append(ct)
+    tape.close()
+    return made if several else made[0]
+
+
+def tangent_below(array: Any, level: Forward) -> Any:
+    """The tangent of a result, None where it does not depend on the inputs."""
+    return array.index if isinstance(array, Array) and array.tape is level else None
+
+
+def value_below(array: Any, level: Forward) -> Any:
+    return strip(array, level.level) if isinstance(array, Array) and array.tape is level else array

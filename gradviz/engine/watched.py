@@ -1,0 +1,136 @@
+"""The reverse walk while a recorder listens: the same steps as `gradviz.engine.backward.walk`, one pullback at a time.
+
+No name here may hold on to a cotangent while it is being added to another: whether it can be written to is decided by who refers to
+it (`gradviz.engine.cotangent.owned`), and a recording must not change what is recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradviz.engine.cotangent import Indexed, Picked, add, own, owned, pass_on
+from gradviz.engine.rule import STEPS, Step
+from gradviz.engine.tape import Tape
+from gradviz.record.events import Reason, State
+
+
+def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
+    """Reverse every record from the last cotangent down to the leaves, and tell the recorder."""
+    log, recorder = tape.log, tape.recorder
+    for variable in range(len(cts) - 1, tape.leaves - 1, -1):
+        ct = cts[variable]
+        record = log[variable]
+        if free:
+            log[variable] = None
+        if ct is None:
+            continue
+        cts[variable] = None
+        step = STEPS[record[0]]
+        call = tape.calls.get(variable, -1)
+        if type(ct) is Indexed:
+            if pass_on(step, record, ct, cts):
+                continue
+            start = recorder.clock()
+            ct = ct.dense()
+            recorder.accumulated(call, start, ct, None, Reason.INDEXED)
+        if step.owns and not owned(ct):
+            start = recorder.clock()
+            ct = own(ct)
+            recorder.accumulated(call, start, ct, None, Reason.FIRST_ACCUMULATION)
+        if not step.active:
+            continue
+        if step.rule is None:  # one output of several, or an opaque pull: nothing is computed for the first
+            hand_on(step, record, ct, cts)
+            continue
+        made: dict[str, Any] = {}
+        for target, part in step.parts:
+            reverse(tape, step, target, part, call, ct, record, made)
+        parents = (record[1],) if step.single else record[1]
+        new = [made[target] for target in step.active] if step.active[0] != step.rule.sequence else list(made[step.active[0]])
+        made.clear()
+        while new:
+            if new[-1] is None:
+                new.pop()
+            else:
+                accumulate(tape, cts, parents[len(new) - 1], call, new)
+
+
+def hand_on(step: Step, record: tuple[Any, ...], ct: Any, cts: list[Any]) -> None:
+    new = list(step.back(ct, record))
+    while new:
+        if new[-1] is None:
+            new.pop()
+        else:
+            add(cts, record[1][len(new) - 1], new.pop())
+
+
+def reverse(tape: Tape, step: Step, target: str, part: Any, call: int, ct: Any, record: tuple[Any, ...], made: dict[str, Any]) -> None:
+    """Run one pullback between two looks at the clock."""
+    recorder, rule = tape.recorder, step.rule
+    entered = recorder.enter_pullback(call)
+    part(ct, record, made)
+    several = rule.joint.get(target)
+    targets = several or (target,)
+    rows = []
+    for name in targets:
+        value = made.get(name)
+        wanted = name in step.active
+        if value is None and wanted:
+            continue
+        for k, item in enumerate(value) if name == rule.sequence and type(value) is list else ((0, value),):
+            variable = _variable(tape, step, record, name, k) if wanted else -1
+            rows.append((variable, *describe(item, ct, rule), int(wanted)))
+            del item
+        del value
+    recorder.loads(entered[0], record[2:])
+    recorder.leave_pullback(entered, f"{rule.name} › {', '.join(targets)}", rows)
+
+
+def _variable(tape: Tape, step: Step, record: tuple[Any, ...], name: str, k: int) -> int:
+    """The call whose output a cotangent belongs to, or -2 - k for the k-th input of the gradient."""
+    if step.single:
+        parent = record[1]
+    else:
+        parent = record[1][k if name == step.rule.sequence else step.active.index(name)]  # type: ignore[union-attr]
+    return -2 - parent if parent < tape.leaves else tape.calls.get(parent, -1)
+
+
+def describe(value: Any, ct: Any, rule: Any) -> tuple[Any, State, int, int]:
+    """(array, state, bytes of the variable, bytes that are not structurally zero)."""
+    if type(value) is Indexed:
+        shape, dtype = value.like
+        itemsize = np.dtype(dtype).itemsize
+        size = itemsize
+        for n in shape:
+            size *= n
+        return None, State.INDEXED, size, value.useful_nbytes
+    if value is None or not hasattr(value, "nbytes"):
+        return None, State.ZERO if value is None else State.BORROWED, 8, 8
+    nbytes = useful = value.nbytes
+    if rule.foreign and type(value) is np.ndarray and 16 < value.size <= 1 << 22:
+        useful = int(np.count_nonzero(value)) * value.itemsize
+    return value, State.BORROWED if value is ct or 0 in value.strides else State.OWNED, nbytes, useful
+
+
+def accumulate(tape: Tape, cts: list[Any], parent: int, call: int, new: list[Any]) -> None:
+    """Add the last of ``new`` to what arrived at a variable, and say whether that went in place."""
+    old = cts[parent]
+    if old is None or type(new[-1]) is Picked or type(old) is list:
+        del old
+        add(cts, parent, new.pop())
+        return
+    was, came, indexed = id(old), id(new[-1]), type(old) is Indexed or type(new[-1]) is Indexed
+    del old
+    recorder = tape.recorder
+    start = recorder.clock()
+    add(cts, parent, new.pop())
+    now = cts[parent]
+    if getattr(now, "shape", ()) == ():
+        fresh = None
+        now = None
+    else:
+        fresh = None if id(now) in (was, came) else Reason.INDEXED if indexed else Reason.FIRST_ACCUMULATION
+    target = tape.calls.get(parent, call)
+    recorder.accumulated(target if target >= 0 else call, start, now, now, fresh)

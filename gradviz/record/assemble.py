@@ -1,0 +1,254 @@
+"""From packed rows to a `Trace`: sorted columns, and the facts that only the end of a run can tell."""
+
+from __future__ import annotations
+
+import platform
+import time
+from typing import Any
+
+import numpy as np
+
+from gradviz.record.events import TABLES, Answer, Flag, Kind, LaneKind, Role, Use
+from gradviz.record.recorder import Recording, Scribe
+from gradviz.record.trace import Table, Trace
+
+EVENT = np.dtype([
+    ("number", "<i4"), ("start_ns", "<i8"), ("end_ns", "<i8"), ("parent", "<i4"), ("call", "<i4"), ("site", "<i4"), ("nbytes", "<i8"),
+    ("lane", "<i2"), ("flags", "<u2"), ("kind", "u1"), ("name_str", "<i4"),
+])  # fmt: skip
+USE = np.dtype([("event", "<i4"), ("buffer", "<i4"), ("how", "u1")])
+BUFFER = np.dtype([
+    ("buffer", "<i4"), ("nbytes", "<i8"), ("reserved_nbytes", "<i8"), ("alloc_ns", "<i8"), ("alloc_event", "<i4"), ("from_pool", "u1"),
+    ("dtype_str", "<i4"), ("shape_str", "<i4"), ("device", "<i2"),
+])  # fmt: skip
+FREE = np.dtype([("buffer", "<i4"), ("free_ns", "<i8")])
+COPY = np.dtype([
+    ("event", "<i4"), ("source", "<i4"), ("target", "<i4"), ("nbytes", "<i8"), ("direction", "u1"), ("reason", "u1"), ("because", "<i4"),
+])  # fmt: skip
+SYNC = np.dtype([
+    ("event", "<i4"), ("trigger", "u1"), ("stream", "<i2"), ("nbytes", "<i8"), ("host_wait_ns", "<i8"), ("value_used", "u1"),
+    ("on_device", "u1"), ("identity", "<i4"),
+])  # fmt: skip
+CONTRIBUTION = np.dtype([
+    ("event", "<i4"), ("variable", "<i4"), ("buffer", "<i4"), ("state", "u1"), ("nbytes", "<i8"), ("useful_nbytes", "<i8"), ("used", "u1"),
+    ("denormals", "<i4"),
+])  # fmt: skip
+NO, YES, UNKNOWN = int(Answer.NO), int(Answer.YES), int(Answer.UNKNOWN)
+
+
+def assemble(recording: Recording) -> tuple[Trace, dict[str, str]]:
+    """The trace of a recording (which may still be running), and the user's sources by file."""
+    end_ns = recording.end_ns or recording.clock()
+    scribes = list(recording.scribes)
+    events = _events(recording, scribes, end_ns)
+    tables: dict[str, Table] = {}
+    order = np.argsort(events["number"], kind="stable")
+    events = events[order]
+    row_of = Renumber(events["number"])
+    for column in ("parent", "call"):
+        events[column] = row_of(events[column])
+    sites, became, sources = recording.lines.table(recording.text)
+    events["site"] = Lookup(became)(events["site"])
+    events["start_ns"] -= recording.origin_ns
+    events["end_ns"] -= recording.origin_ns
+    tables["events"] = {name: np.ascontiguousarray(events[name]) for name in TABLES["events"]}
+    _contain(tables["events"])
+    uses = rows([s.uses for s in scribes], USE)
+    uses["event"] = row_of(uses["event"])
+    uses = uses[(uses["event"] >= 0) & (uses["buffer"] >= 0)]
+    tables["uses"] = columns(uses, "uses")
+    tables["buffers"] = _buffers(recording, row_of, uses, tables["events"], end_ns)
+    tables["copies"] = _copies(rows([s.copies for s in scribes], COPY), row_of, tables, recording)
+    contributions = rows([s.contributions for s in scribes], CONTRIBUTION)
+    contributions["event"] = row_of(contributions["event"])
+    variables = contributions["variable"]
+    contributions["variable"] = np.where(variables >= 0, row_of(np.maximum(variables, 0)), variables)
+    tables["contributions"] = columns(contributions[contributions["event"] >= 0], "contributions")
+    tables["syncs"] = _syncs(rows([s.syncs for s in scribes], SYNC), row_of, tables)
+    tables["sites"] = {name: np.array(sites[name], dtype) for name, dtype in TABLES["sites"].items()}
+    tables["devices"] = _devices(recording)
+    tables["lanes"] = _lanes(recording)
+    strings = list(recording.strings)
+    meta = {
+        "label": recording.label,
+        "duration_ns": int(end_ns - recording.origin_ns),
+        "recorder_ns": int(sum(s.own_ns for s in scribes)) if recording.device is None else 0,
+        "dropped": int(sum(s.dropped for s in scribes)),
+        "simulated": recording.device is not None,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(recording.started)),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "devices": [str(name) for name in recording.devices] or ["host"],
+    }
+    return Trace(tables, strings, meta), sources
+
+
+def rows(chunks: list[list[bytes]], dtype: np.dtype[Any]) -> np.ndarray:
+    return np.frombuffer(bytearray(b"".join(b"".join(list(chunk)) for chunk in chunks)), dtype)
+
+
+def columns(table: np.ndarray, name: str) -> Table:
+    return {column: np.ascontiguousarray(table[column]) for column in TABLES[name]}
+
+
+class Renumber:
+    """Event numbers as they were handed out -> rows of the finished table; numbers without a row become -1."""
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.table = np.full(int(numbers[-1]) + 2 if len(numbers) else 1, -1, np.int32)
+        self.table[numbers] = np.arange(len(numbers), dtype=np.int32)
+
+    def __call__(self, numbers: np.ndarray) -> np.ndarray:
+        inside = (numbers >= 0) & (numbers < len(self.table) - 1)
+        return np.where(inside, self.table[np.where(inside, numbers, -1)], -1).astype(np.int32)
+
+
+class Lookup:
+    def __init__(self, became: dict[int, int]) -> None:
+        self.table = np.full(max(became, default=0) + 2, -1, np.int32)
+        for key, value in became.items():
+            self.table[key] = value
+
+    def __call__(self, keys: np.ndarray) -> np.ndarray:
+        return self.table[np.where(keys >= 0, keys, -1)]
+
+
+def _events(recording: Recording, scribes: list[Scribe], end_ns: int) -> np.ndarray:
+    parts = []
+    for scribe in scribes:
+        part = rows([scribe.events], EVENT)
+        if recording.device is not None:
+            early = part[: scribe.real_until]
+            early["start_ns"] = early["end_ns"] = recording.origin_ns
+            part["flags"] |= int(Flag.SIMULATED)
+        parts.append(part)
+        still = [
+            (number, max(start, recording.origin_ns), end_ns, parent, -1, -1, 0, scribe.lane, int(Flag.OPEN), int(Kind.SPAN), recording.text(name))
+            for number, start, parent, name in list(scribe.spans)
+        ]
+        parts.append(np.array(still, EVENT))
+    return np.concatenate(parts) if parts else np.empty(0, EVENT)
+
+
+def _contain(events: Table) -> None:
+    """Events that outlast their parent (a span closed out of order) end with it."""
+    start, end, parent = events["start_ns"], events["end_ns"], events["parent"]
+    np.maximum(end, start, out=end)
+    inside = np.flatnonzero(parent >= 0)
+    for _ in range(64):
+        late = inside[(end[inside] > end[parent[inside]]) | (start[inside] < start[parent[inside]])]
+        if not len(late):
+            return
+        start[late] = np.clip(start[late], start[parent[late]], end[parent[late]])
+        end[late] = np.minimum(end[late], end[parent[late]])
+
+
+def _buffers(recording: Recording, row_of: Renumber, uses: np.ndarray, events: Table, end_ns: int) -> Table:
+    made = rows([recording.made], BUFFER)
+    made = made[np.argsort(made["buffer"], kind="stable")]
+    described = recording.described
+    for buffer, (dtype, shape) in described.items():
+        made["dtype_str"][buffer], made["shape_str"][buffer] = dtype, shape
+    table = {name: np.ascontiguousarray(made[name]) for name in TABLES["buffers"] if name in (made.dtype.names or ())}
+    table["alloc_ns"] = np.maximum(table["alloc_ns"] - recording.origin_ns, 0)
+    table["alloc_event"] = row_of(table["alloc_event"])
+    table["alloc_ns"][table["alloc_event"] < 0] = 0
+    freed = rows([recording.freed], FREE)
+    table["free_ns"] = np.full(len(made), -1, np.int64)
+    table["free_ns"][freed["buffer"]] = np.maximum(freed["free_ns"] - recording.origin_ns, table["alloc_ns"][freed["buffer"]])
+    table["role"] = _roles(recording, made, table, uses, events)
+    return {name: table[name].astype(dtype, copy=False) for name, dtype in TABLES["buffers"].items()}
+
+
+def _roles(recording: Recording, made: np.ndarray, table: Table, uses: np.ndarray, events: Table) -> np.ndarray:
+    """The most telling thing that can be said of each buffer."""
+    count = len(made)
+    kinds = events["kind"]
+    kind, how, buffer = kinds[uses["event"]] if len(uses) else np.empty(0, np.uint8), uses["how"], uses["buffer"]
+
+    def touched(mask: np.ndarray) -> np.ndarray:
+        found = np.zeros(count, bool)
+        found[buffer[mask]] = True
+        return found
+
+    role = np.full(count, int(Role.TEMPORARY), np.uint8)
+    role[touched((kind == Kind.CALL) & (how == Use.MAKE))] = Role.VALUE
+    role[touched((kind == Kind.COPY) & (how == Use.MAKE))] = Role.COPY
+    role[touched(how == Use.SAVE)] = Role.SAVED
+    role[touched((kind == Kind.PULLBACK) & (how == Use.MAKE))] = Role.COTANGENT
+    role[touched((kind == Kind.ACCUMULATE) & ((how == Use.WRITE) | (how == Use.MAKE)))] = Role.ACCUMULATOR
+    handed = [b for b in recording.handed if b < count]
+    role[handed] = Role.OUTPUT
+    role[table["alloc_event"] < 0] = Role.INPUT
+    return role
+
+
+def _copies(copies: np.ndarray, row_of: Renumber, tables: dict[str, Table], recording: Recording) -> Table:
+    copies["event"], copies["because"] = row_of(copies["event"]), row_of(copies["because"])
+    copies = copies[copies["event"] >= 0]
+    table = {name: np.ascontiguousarray(copies[name]) for name in TABLES["copies"] if name in (copies.dtype.names or ())}
+    uses = tables["uses"]
+    reads = np.isin(uses["how"], (Use.READ, Use.SAVE, Use.LOAD, Use.VIEW))
+    last_read, last_write = _last(uses, reads, tables), _last(uses, uses["how"] == Use.WRITE, tables)
+    for side in ("source", "target"):
+        known = copies[side] >= 0
+        at = np.where(known, copies[side], 0)
+        for what, last in (("read", last_read), ("written", last_write)):
+            later = last[at] > copies["event"] if len(last) else np.zeros(len(copies), bool)
+            table[f"{side}_{what}_later"] = np.where(known, np.where(later, YES, NO), UNKNOWN).astype(np.uint8)
+    escapes = np.isin(copies["target"], list(recording.handed))
+    table["target_escapes"] = np.where(copies["target"] >= 0, np.where(escapes, YES, NO), UNKNOWN).astype(np.uint8)
+    return {name: table[name].astype(dtype, copy=False) for name, dtype in TABLES["copies"].items()}
+
+
+def _last(uses: Table, mask: np.ndarray, tables: dict[str, Table]) -> np.ndarray:
+    """The last event that used each buffer in one way."""
+    last = np.full(len(tables["buffers"]["nbytes"]), -1, np.int64)
+    np.maximum.at(last, uses["buffer"][mask], uses["event"][mask])
+    return last
+
+
+def _syncs(syncs: np.ndarray, row_of: Renumber, tables: dict[str, Table]) -> Table:
+    """Waits, with how long the stream waited for then stood idle, and whether the value read was wanted."""
+    syncs["event"] = row_of(syncs["event"])
+    syncs = syncs[syncs["event"] >= 0]
+    events = tables["events"]
+    table = {name: np.ascontiguousarray(syncs[name]) for name in TABLES["syncs"] if name in (syncs.dtype.names or ())}
+    idle = np.zeros(len(syncs), np.int64)
+    for lane in np.unique(syncs["stream"][syncs["on_device"] == 1]):
+        work = np.flatnonzero((events["lane"] == lane) & (events["kind"] == Kind.KERNEL))
+        work = work[np.argsort(events["start_ns"][work], kind="stable")]
+        mine = np.flatnonzero((syncs["stream"] == lane) & (syncs["on_device"] == 1))
+        asked, done = events["start_ns"][syncs["event"][mine]], events["end_ns"][syncs["event"][mine]]
+        after = np.searchsorted(events["start_ns"][work], done, side="left")
+        follows = after < len(work)
+        starts = events["start_ns"][work][np.minimum(after, max(len(work) - 1, 0))] if len(work) else done
+        ends = np.maximum.accumulate(events["end_ns"][work]) if len(work) else np.empty(0, np.int64)
+        finished = np.where(after > 0, ends[np.maximum(after - 1, 0)], asked) if len(work) else asked
+        idle[mine] = np.where(follows, np.maximum(starts - np.maximum(finished, asked), 0), 0)
+    table["device_idle_ns"] = idle
+    unwanted = tables["contributions"]["event"][tables["contributions"]["used"] == NO]
+    wanted = tables["contributions"]["event"][tables["contributions"]["used"] == YES]
+    parent = events["parent"][syncs["event"]]
+    in_wasteful = np.isin(parent, unwanted)
+    table["value_used"] = np.where(in_wasteful, NO, np.where(np.isin(parent, wanted), YES, UNKNOWN)).astype(np.uint8)
+    return {name: table[name].astype(dtype, copy=False) for name, dtype in TABLES["syncs"].items()}
+
+
+def _devices(recording: Recording) -> Table:
+    devices = list(recording.devices.values())
+    return {
+        "name_str": np.array([recording.text(d.name) for d in devices], np.int32),
+        "simulated": np.array([d.simulated for d in devices], np.uint8),
+        "total_nbytes": np.array([d.total_nbytes for d in devices], np.int64),
+        "bandwidth_bytes_per_s": np.array([d.bandwidth_bytes_per_s for d in devices], np.float64),
+    }
+
+
+def _lanes(recording: Recording) -> Table:
+    names = list(recording.devices)
+    return {
+        "name_str": np.array([recording.text(name) for name, _, _ in recording.lanes], np.int32),
+        "kind": np.array([kind for _, kind, _ in recording.lanes], np.uint8),
+        "device": np.array([names.index(d) if d in names else (0 if kind == LaneKind.THREAD and names else -1) for _, kind, d in recording.lanes], np.int16),
+    }
