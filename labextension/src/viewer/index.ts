@@ -33,7 +33,7 @@ export interface Options {
   before?: Source;
   theme?: ThemeName;
   /** Called with a finding's or line's place when the person asks for the line; the host may scroll to it. */
-  onLine?: (place: { file: string; line: number; cell: number }) => void;
+  onLine?: (place: { file: string; line: number; cell: number }, source: string | undefined) => void;
   panel?: Panel;
 }
 
@@ -156,9 +156,10 @@ class Screen {
 
   private tellLine(options: Options): void {
     const { selection } = this.session.state.now;
-    const { sites, strings } = this.session.trace;
+    const { sites, strings, sources } = this.session.trace;
     if (selection?.kind !== 'site' || !options.onLine) return;
-    options.onLine({ file: strings[sites.file_str[selection.id]] ?? '', line: sites.line[selection.id], cell: sites.cell[selection.id] });
+    const file = strings[sites.file_str[selection.id]] ?? '';
+    options.onLine({ file, line: sites.line[selection.id], cell: sites.cell[selection.id] }, sources[file]);
   }
 
   get state(): { window_ns: Range; whole: boolean; panel: Panel } {
