@@ -27,6 +27,7 @@ RELATIONS = {
     "inside": "event -> the event around it",
 }
 LIMIT = 20_000
+LIMIT_AROUND = 2_000
 
 _NAMES = tuple(RELATIONS)
 
@@ -81,7 +82,7 @@ def graph(trace: Trace, limit: int = LIMIT) -> nx.MultiDiGraph:
 
 
 def around(
-    trace: Trace, events: Iterable[int] = (), buffers: Iterable[int] = (), hops: int = 2, limit: int = 2000
+    trace: Trace, events: Iterable[int] = (), buffers: Iterable[int] = (), hops: int = 2, limit: int = LIMIT_AROUND
 ) -> nx.MultiDiGraph:
     """The neighbourhood of a selection, nearest first.
 

@@ -35,6 +35,15 @@ class Memory:
         """Bytes alive from each moment to the next, all roles together."""
         return self.nbytes.sum(axis=1)
 
+    def highest(self, until_ns: int, stretches: int) -> np.ndarray:
+        """The most bytes alive in each of ``stretches`` equal parts of the time from 0 to ``until_ns``."""
+        edges_ns = np.linspace(0, until_ns, stretches + 1)
+        before = np.searchsorted(self.times_ns, edges_ns[:-1], "right") - 1
+        most = np.where(before >= 0, self.total_nbytes[before], 0)
+        part = np.clip(np.searchsorted(edges_ns, self.times_ns, "right") - 1, 0, stretches - 1)
+        np.maximum.at(most, part, self.total_nbytes)
+        return most
+
 
 @dataclass(frozen=True)
 class Holder:

@@ -32,9 +32,18 @@ REFERENCES: dict[tuple[str, str], str] = {
     ("lanes", "device"): "devices",
 }
 
-_NEVER_MISSING = {("events", "lane"), ("copies", "event"), ("syncs", "event"), ("uses", "event"), ("uses", "buffer")}
+# The lowest number a reference may be, where it is not -1: some must exist, an input of the gradient is -2, -3, ...
+_LOWEST = {
+    ("events", "lane"): 0,
+    ("copies", "event"): 0,
+    ("syncs", "event"): 0,
+    ("uses", "event"): 0,
+    ("uses", "buffer"): 0,
+    ("contributions", "variable"): -(1 << 31),
+}
 
-_WORDS: dict[tuple[str, str], type[IntEnum]] = {
+# (table, column) -> the words that its numbers stand for
+WORDS: dict[tuple[str, str], type[IntEnum]] = {
     ("events", "kind"): Kind,
     ("copies", "direction"): Direction,
     ("copies", "reason"): Reason,
@@ -69,9 +78,8 @@ def check_trace(trace: Trace) -> None:
             elif column.endswith("nbytes"):
                 _within(f"{table}.{column}", values, 0, _LATEST_NS)
             elif target := REFERENCES.get((table, column)):
-                lowest = 0 if (table, column) in _NEVER_MISSING else -1
-                _within(f"{table}.{column}", values, lowest, rows[target] - 1)
-            elif words := _WORDS.get((table, column)):
+                _within(f"{table}.{column}", values, _LOWEST.get((table, column), -1), rows[target] - 1)
+            elif words := WORDS.get((table, column)):
                 _within(f"{table}.{column}", values, 0, max(words))
     _within("events.flags", trace.events["flags"], 0, sum(Flag))
     _in_order("events", trace.events["start_ns"], trace.events["end_ns"])
