@@ -198,7 +198,10 @@ def strip(value: Any, level: int) -> Any:
     """The value below all levels from ``level`` up; untraced arrays become plain on the way."""
     while isinstance(value, Array) and (value.tape is None or value.tape.level >= level):
         if value.tape is None and value.index == FRESH:
-            value.index = USED
+            if type(value) is View:
+                value.root.index = value.seen = value._index = USED
+            else:
+                value.index = USED
         value = value.value
     return value
 

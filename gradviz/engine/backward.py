@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.cotangent import Indexed, add, own, pass_on
+from gradviz.engine.cotangent import Indexed, Owned, add, add_part, own, pass_on
 from gradviz.engine.rule import STEPS
 from gradviz.engine.tape import Tape
 from gradviz.engine.watched import watched_walk
+
+ndarray = np.ndarray
 
 
 def backward(tape: Tape, seeds: list[tuple[int, Any]], free: bool) -> list[Any]:
@@ -34,26 +36,40 @@ def backward(tape: Tape, seeds: list[tuple[int, Any]], free: bool) -> list[Any]:
 def walk(log: list[Any], cts: list[Any], leaves: int, free: bool) -> None:
     """Reverse every record from the last cotangent down to the leaves."""
     steps = STEPS
-    for variable in range(len(cts) - 1, leaves - 1, -1):
-        ct = cts[variable]
-        record = log[variable]
-        if free:
-            log[variable] = None
+    if free:
+        del log[len(cts) :]
+    records = log if free else log[: len(cts)]
+    take_ct, take_record = cts.pop, records.pop
+    for _ in range(len(cts) - leaves):
+        ct = take_ct()
+        record = take_record()
         if ct is None:
             continue
-        cts[variable] = None
         step = steps[record[0]]
-        if type(ct) is Indexed:
-            if pass_on(step, record, ct, cts):
+        kind = type(ct)
+        if kind is not ndarray and (kind is Owned or kind is Indexed):
+            if kind is Indexed and pass_on(step, record, ct, cts):
                 continue
             ct = ct.dense()
-        if step.owns:
-            ct = own(ct)
-        if step.single:
+        if step.plain:
             parent = record[1]
             if cts[parent] is None:
                 cts[parent] = step.back(ct, record)
             else:
+                add(cts, parent, step.back(ct, record))
+            continue
+        if step.owns:
+            ct = own(ct)
+        if step.single:
+            parent = record[1]
+            old = cts[parent]
+            if old is None:
+                cts[parent] = step.back(ct, record)
+            elif step.view and type(old) is Owned:
+                old.array = add_part(old.array, ((step.rule, record[2]),), ct)  # type: ignore[arg-type]
+                old = None  # an extra reference would cost a copy when its turn comes
+            else:
+                old = None
                 add(cts, parent, step.back(ct, record))
         elif step.active:
             new, parents = list(step.back(ct, record)), record[1]

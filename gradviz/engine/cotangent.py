@@ -1,20 +1,21 @@
 """How cotangents add up: nothing, part of an array, or a whole array that is shared or ours alone.
 
-A variable's cotangent is in one of four states: zero (``None``), indexed (`Indexed`), borrowed (a dense array somebody else may
-hold too) or owned (nobody else holds it, so others are added in place). Ownership is not declared by rules. It is asked of CPython
-at the moment it matters: an array that only we refer to may be written to. A rule that hands out a saved value, its own argument
-or a view of either is therefore safe, whatever its author thought.
+A variable's cotangent is in one of four states: zero (``None``), indexed (`Indexed`), borrowed (a dense array that somebody else may
+hold too) or owned (`Owned`: others are added to it in place). Ownership is not declared by rules. When a second cotangent arrives,
+CPython is asked whether anybody but us refers to the first. A rule that hands out a saved value, its own argument or a view of
+either is therefore safe, whatever its author thought.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from operator import getitem
 from typing import Any
 
 import numpy as np
 
-from gradviz.engine.rule import Like, Rule, Step, like
+from gradviz.engine.rule import Rule, Step, like
 
 ndarray = np.ndarray
 
@@ -28,12 +29,14 @@ class Indexed:
 
     __slots__ = ("like", "parts")
 
-    def __init__(self, like: Like, value: Any, view: tuple[Rule, tuple[Any, ...]]) -> None:
+    def __init__(self, like: tuple[tuple[int, ...], Any], value: Any, view: tuple[Rule, tuple[Any, ...]]) -> None:
         self.like = like
         self.parts: list[tuple[tuple[tuple[Rule, tuple[Any, ...]], ...], Any]] = [((view,), value)]
 
-    def behind(self, like: Like, view: tuple[Rule, tuple[Any, ...]]) -> Indexed | None:
+    def behind(self, like: tuple[tuple[int, ...], Any], view: tuple[Rule, tuple[Any, ...]]) -> Indexed | None:
         """The same cotangent, of the array that ``view`` was taken of; None where a view of a view could be a copy."""
+        if view[0].function in SPREADING:
+            return None
         if view[0].function not in STACKING and any(views[0][0].function in RESHAPING for views, _ in self.parts):
             return None
         seen = Indexed.__new__(Indexed)
@@ -54,8 +57,21 @@ class Indexed:
         return sum(value.nbytes for _, value in self.parts)
 
 
+class Owned:
+    """A whole cotangent in memory of our own, which others are added to in place."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def dense(self) -> Any:
+        return self.array
+
+
 RESHAPING: set[Any] = {np.reshape, np.ravel}  # views only of contiguous memory
 STACKING: set[Any] = {np.reshape, np.ravel, np.expand_dims, np.squeeze}  # keep contiguous memory contiguous
+SPREADING: set[Any] = {np.broadcast_to, np.diagonal}  # views that NumPy lets nobody write to
 
 
 class Picked:
@@ -67,7 +83,14 @@ class Picked:
         self.k, self.count, self.value = k, count, value
 
 
-def zeros(shape: Like, near: Any) -> Any:
+def memory_of(array: Any) -> Any:
+    """The array that owns the memory of ``array``."""
+    while (base := getattr(array, "base", None)) is not None and hasattr(base, "strides"):
+        array = base
+    return array
+
+
+def zeros(shape: tuple[tuple[int, ...], Any], near: Any) -> Any:
     """Writable zeros of that shape and dtype, on the device of ``near``."""
     if isinstance(near, (ndarray, np.generic)):
         return np.zeros(*shape)
@@ -107,48 +130,50 @@ def owned(array: Any, extra: int = 0) -> bool:
 
 def own(array: Any) -> Any:
     """``array`` itself if only the asking function's variable leads to it, else a copy."""
-    if type(array) is Indexed:
-        return array.dense()
     return array if owned(array, 1) else array.copy()
 
 
 def add(cts: list[Any], variable: int, new: Any) -> None:
     """Add a cotangent to what has arrived at a variable so far."""
     old = cts[variable]
-    kind = type(new)
+    kind, was = type(new), type(old)
     if kind is Picked:
         if old is None:
             old = cts[variable] = [None] * new.count
         add(old, new.k, new.value)
     elif old is None:
         cts[variable] = new
-    elif kind is Indexed:
-        if type(old) is Indexed:
-            whole, parts = old.dense(), new.parts
-            cts[variable] = old = None
-        elif owned(old, 1):
-            whole, parts = old, new.parts
+    elif was is Owned:
+        if kind is Indexed:
+            for views, value in new.parts:
+                old.array = add_part(old.array, views, value)
         else:
-            whole, parts = old.copy(), new.parts
-            cts[variable] = old = None
-        for views, value in parts:
-            whole = add_part(whole, views, value)
-        cts[variable] = whole
+            old.array += new
     elif kind is list:
         for k, value in enumerate(new):
             if value is not None:
                 add(old, k, value)
-    elif type(old) is Indexed:
-        cts[variable] = new = new if owned(new, 1) else new.copy()
-        for views, value in old.parts:
-            cts[variable] = add_part(new, views, value)
-    elif type(old) is ndarray and old.ndim and owned(old, 1):
-        np.add(old, new, out=old)
-    elif kind is ndarray and new.ndim and new.shape == old.shape and owned(new, 1):
-        np.add(old, new, out=new)
-        cts[variable] = new
-    else:
+    elif was is Indexed:
+        cts[variable] = None
+        cts[variable] = Owned(old.dense() if kind is Indexed else new if owned(new) else new.copy())
+        for views, value in (new if kind is Indexed else old).parts:
+            cts[variable].array = add_part(cts[variable].array, views, value)
+    elif kind is Indexed:
+        mine = owned(old, 1)
+        cts[variable] = None
+        cts[variable] = Owned(old if mine else old.copy())
+        for views, value in new.parts:
+            cts[variable].array = add_part(cts[variable].array, views, value)
+    elif isinstance(old, np.generic) or not hasattr(old, "strides") or getattr(old, "level", None) is not None:
         cts[variable] = old + new
+    elif owned(old, 1) and old.ndim:
+        np.add(old, new, out=old)
+        cts[variable] = Owned(old)
+    elif new.shape == old.shape and owned(new) and old.ndim:
+        np.add(old, new, out=new)
+        cts[variable] = Owned(new)
+    else:
+        cts[variable] = Owned(old + new) if old.ndim else old + new
 
 
 def pass_on(step: Step, record: tuple[Any, ...], ct: Indexed, cts: list[Any]) -> bool:
@@ -166,19 +191,26 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
     """Add ``value`` to a part of ``whole``, in place where that is possible, and give the result."""
     if not whole.shape:
         return whole + value.reshape(())
+    if len(views) == 1 and type(views[0][1][0]) is int:
+        whole[views[0][1][0]] += value
+        return whole
     target = whole
     for rule, rest in views[:-1]:
         target = rule.run(target, *rest)
     rule, rest = views[-1]
-    if rule.function is not getitem:
-        target = rule.run(target, *rest)
-        target += value
+    if rule.function is getitem:
+        index = rest[0]
+        if may_repeat(index):
+            add_at(target, index, value)
+        else:
+            target[index] += value
         return whole
-    index = rest[0]
-    if may_repeat(index):
-        add_at(target, index, value)
-    else:
-        target[index] += value
+    target = rule.run(target, *rest)
+    if type(target) is ndarray and not target.flags.writeable:  # np.diagonal's views
+        target.flags.writeable = True
+    if memory_of(target) is not memory_of(whole):  # a layout of which no such view exists
+        return whole + add_part(zeros(like(whole), whole), views, value)
+    target += value
     return whole
 
 
@@ -194,16 +226,47 @@ def may_repeat(index: Any) -> bool:
     return dtype.kind != "b" and getattr(index, "size", 2) > 1
 
 
+CHUNK = 1 << 15  # positions expanded at a time; what is expanded then stays in the cache
+
+
 def add_at(target: Any, index: Any, value: Any) -> None:
-    """``np.add.at``; CuPy's takes no complex numbers, so there the two halves go separately."""
-    if type(target) is not ndarray and target.dtype.kind == "c":
-        np.add.at(target.real, index, value.real)
-        np.add.at(target.imag, index, value.imag)
-    else:
+    """``np.add.at``, with its fast path (flat positions) for whole rows; CuPy's takes no complex numbers, so there the halves go separately."""
+    if type(target) is not ndarray:
+        if target.dtype.kind == "c":
+            np.add.at(target.real, index, value.real)
+            np.add.at(target.imag, index, value.imag)
+        else:
+            np.add.at(target, index, value)
+        return
+    rows = row_numbers(index, target.shape) if type(value) is ndarray and target.flags.c_contiguous else None
+    if rows is None or value.dtype != target.dtype:
         np.add.at(target, index, value)
+        return
+    axes = len(index) if type(index) is tuple else 1
+    length = math.prod(target.shape[axes:])
+    flat = target.reshape(-1)
+    value = np.broadcast_to(value, rows.shape + target.shape[axes:]).reshape(rows.size, length)
+    rows = rows.reshape(-1)
+    step = max(1, CHUNK // max(length, 1))
+    within = np.arange(length)
+    for at in range(0, rows.size, step):
+        places = rows[at : at + step, None] * length + within
+        np.add.at(flat, places.reshape(-1), value[at : at + step].reshape(-1))
 
 
-def fit(ct: Any, shape: Like) -> Any:
+def row_numbers(index: Any, shape: tuple[int, ...]) -> Any:
+    """The rows that integer arrays for the leading axes name, counted as in memory; None for any other index."""
+    parts = index if type(index) is tuple else (index,)
+    arrays = [np.asarray(part) for part in parts if not isinstance(part, slice) and part is not None and part is not Ellipsis]
+    if len(arrays) < len(parts) or any(a.dtype.kind not in "iu" for a in arrays):
+        return None
+    rows: Any = 0
+    for n, a in zip(shape, arrays, strict=False):
+        rows = rows * n + np.where(a < 0, a + n, a)
+    return rows
+
+
+def fit(ct: Any, shape: tuple[tuple[int, ...], Any]) -> Any:
     """Undo broadcasting and type promotion: sum the cotangent down to the input's shape, and give it the input's dtype.
 
     The cotangent of a real input is real: the imaginary part of what arrives would change nothing in it.
@@ -236,5 +299,3 @@ def unbroadcast(ct: Any, shape: tuple[int, ...]) -> Any:
         ct = ct[(0,) * lead] if lead else ct
     return ct if ct.shape == shape else np.broadcast_to(ct, shape)
 
-
-__all__ = ["ALONE", "Indexed", "Picked", "add", "add_at", "add_part", "fit", "like", "own", "owned", "unbroadcast", "zeros"]

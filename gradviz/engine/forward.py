@@ -14,7 +14,7 @@ import numpy as np
 from gradviz.engine.array import Array, View, strip
 from gradviz.engine.backward import backward
 from gradviz.engine.call import below
-from gradviz.engine.cotangent import Indexed, owned, zeros
+from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
 from gradviz.engine.memory import memory_of
 from gradviz.engine.mutate import Views, store_below
 from gradviz.engine.rule import STEPS, Rule, like
@@ -141,7 +141,7 @@ def transposed_twice(rule: Rule, values: list[Any], out: Any, tangents: dict[str
     pulled = [pulled] if STEPS[variant.code].single else list(pulled)
     seeds = []
     for cotangent, tangent in zip(pulled, arriving, strict=True):
-        if type(cotangent) is Indexed:
+        if type(cotangent) is Indexed or type(cotangent) is Owned:
             cotangent = cotangent.dense()
         if isinstance(cotangent, Array) and cotangent.tape is tape:
             seeds.append((cotangent.index, tangent))
@@ -152,7 +152,7 @@ def transposed_twice(rule: Rule, values: list[Any], out: Any, tangents: dict[str
             made.append(None)
             continue
         ct = cts[flowing.index(k)]
-        ct = zeros(like(o), o) if ct is None else ct.dense() if type(ct) is Indexed else ct
+        ct = zeros(like(o), o) if ct is None else ct.dense() if type(ct) is Indexed or type(ct) is Owned else ct
         made.append(ct)
     tape.close()
     return made if several else made[0]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.engine import cotangent
 from gradviz.engine.array import Array, bottom
 from gradviz.engine.tape import Tape, alive
 from gradviz.record.events import Reason
@@ -51,7 +52,7 @@ def rescue(lower: Any, target: Any, index: Any, since: dict[int, int] | None = N
         start, end, level, variable, slot = watch.kept[at]
         if end >= first:
             tape = by_level.get(level)
-            if tape is None or tape.log[variable] is None or save(tape, variable, slot, part, copies):
+            if tape is None or variable >= len(tape.log) or tape.log[variable] is None or save(tape, variable, slot, part, copies):
                 done.append(at)
         at += 1
     for at in reversed(done):
@@ -136,11 +137,8 @@ def arrays_in(value: Any) -> Any:
 
 
 def memory_of(value: Any) -> Any:
-    """The array that owns the memory of ``value``."""
-    value = bottom(value)
-    while (base := getattr(value, "base", None)) is not None and hasattr(base, "strides"):
-        value = base
-    return value
+    """The array that owns the memory of ``value``, whatever its level."""
+    return cotangent.memory_of(bottom(value))
 
 
 def bounds(value: Any) -> tuple[int, int]:

@@ -42,16 +42,18 @@ class Like(NamedTuple):
     dtype: Any  # np.dtype, or the type ``float`` / ``complex`` of a Python scalar, which adopts the dtype it meets
 
 
-def like(value: Any) -> Like:
-    if isinstance(value, (float, complex)) and not isinstance(value, np.generic):
-        return Like((), type(value))
-    return Like(value.shape, value.dtype)
+def like(value: Any) -> tuple[tuple[int, ...], Any]:
+    """Shape and dtype, as records keep them: a plain tuple, which the garbage collector can forget about."""
+    try:
+        return value.shape, value.dtype
+    except AttributeError:
+        return (), type(value)
 
 
 class Step:
     """How the reverse pass handles one kind of record: a rule together with the inputs that are being differentiated."""
 
-    __slots__ = ("active", "back", "owns", "parts", "rule", "single", "view")
+    __slots__ = ("active", "back", "owns", "parts", "plain", "rule", "single", "view")
 
     def __init__(self, rule: Rule | None, active: tuple[str, ...], back: Callable[..., Any], parts: list[Any], owns: bool = False, single: bool = True) -> None:
         self.rule = rule
@@ -60,7 +62,8 @@ class Step:
         self.parts = parts  # (input, (ct, record, made) -> cotangent) one at a time, for the recorder
         self.owns = owns
         self.single = single and len(active) == 1
-        self.view = rule is not None and rule.view
+        self.plain = self.single and not owns and (rule is None or not rule.view)
+        self.view = rule is not None and rule.view and rule.function is not np.broadcast_to  # whose result is no place to add to
 
 
 STEPS: list[Step] = [Step(None, (), lambda ct, record: (), [])]
@@ -88,7 +91,7 @@ class Rule:
     """
 
     __slots__ = ("bind", "constant", "elementwise", "function", "inputs", "linear", "name", "outputs", "parameters", "positions",
-                 "pullbacks", "run", "sequence", "slopes", "variants", "view", "joint", "foreign")  # fmt: skip
+                 "pullbacks", "run", "sequence", "slopes", "variants", "view", "joint", "foreign", "keeps")  # fmt: skip
 
     def __init__(
         self,
@@ -113,6 +116,7 @@ class Rule:
         self.foreign = not getattr(function, "__module__", "").startswith(("numpy", "gradviz", "scipy", "_operator"))
         self.slopes: dict[str, Callable[..., Any]] = {}
         self.variants: dict[Any, Variant] = {}
+        self.keeps: dict[Any, Callable[..., Any]] = {}  # the record makers of ``variants``, one look-up nearer
         self.parameters, self.bind, self.run = _binder(function, signature)
         self.inputs: tuple[str, ...] = ()
         self.positions: tuple[int, ...] = ()
@@ -156,6 +160,7 @@ class Rule:
         self.inputs = tuple(name for name in self.parameters if name in self.pullbacks)
         self.positions = tuple(self.parameters.index(name) for name in self.inputs)
         self.variants.clear()
+        self.keeps.clear()
 
     def reads(self, target: str) -> tuple[str, ...]:
         """The names a pullback reads, checked against the signature."""
@@ -179,6 +184,7 @@ class Rule:
         found = self.variants.get(key)
         if found is None:
             found = self.variants[key] = _compile(self, *key)
+            self.keeps[key] = found.keep
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -220,9 +226,9 @@ def composed(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
     def enter(definition: Callable[..., Any]) -> Callable[..., Any]:
         COMPOSED[function] = definition
-        parameters = list(inspect.signature(definition).parameters)
-        if "out" in parameters:
-            OUT_POSITION[function] = parameters.index("out")
+        parameters = inspect.signature(definition).parameters
+        if "out" in parameters and parameters["out"].kind is not inspect.Parameter.KEYWORD_ONLY:
+            OUT_POSITION[function] = list(parameters).index("out")
         return definition
 
     return enter
@@ -274,7 +280,7 @@ def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     """
     from gradviz.engine.cotangent import fit, own
 
-    space: dict[str, Any] = {"like": like, "fit": fit, "own": own}
+    space: dict[str, Any] = {"like": like, "Like": Like, "fit": fit, "own": own}
     slots: list[str] = []
     if rule.view:
         slots += ["(" + ", ".join(rule.parameters[1:]) + ",)" if len(rule.parameters) > 1 else "()", f"like({rule.parameters[0]})"]
@@ -287,13 +293,15 @@ def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     def argument(name: str) -> str:
         if name in ("ct", "ct_owned"):
             return "ct"
-        if name == "k":
+        if name == "k" and rule.sequence is not None:
             return "k"
         if name.startswith("ct_") and name not in rule.parameters:
             return name
         if name.endswith("_like") and name not in rule.parameters:
             base = name[:-5]
-            return slot(f"[like(v) for v in {base}]" if base == rule.sequence else f"like({base})")
+            if base == rule.sequence:
+                return slot(f"[like(v) for v in {base}]").join(("[Like(*v) for v in ", "]"))
+            return f"Like(*{slot(f'like({base})')})"
         return slot(name)
 
     def together(target: str) -> str:
@@ -326,6 +334,8 @@ def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     order = [target for target in order if target == next((t for t in order if t in rule.joint.get(target, (target,))), target)]
     lines = [assignment(target) for target in order]
     results = ", ".join(f"ct_{target}" for target in active)
+    if len(order) == 1 and order[0] not in rule.joint:
+        lines, results = [], expression(order[0])
     exec("def back(ct, record):\n    " + "\n    ".join([*lines, f"return {results}"]), space)  # noqa: S102
     parts = []
     for target in order:

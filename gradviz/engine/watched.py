@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.cotangent import Indexed, Picked, add, own, owned, pass_on
+from gradviz.engine.cotangent import Indexed, Owned, Picked, add, own, owned, pass_on
 from gradviz.engine.rule import STEPS, Step
 from gradviz.engine.tape import Tape
 from gradviz.record.events import Reason, State
@@ -29,7 +29,9 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
         cts[variable] = None
         step = STEPS[record[0]]
         call = tape.calls.get(variable, -1)
-        if type(ct) is Indexed:
+        if type(ct) is Owned:
+            ct = ct.dense()
+        elif type(ct) is Indexed:
             if pass_on(step, record, ct, cts):
                 continue
             start = recorder.clock()
@@ -121,12 +123,14 @@ def accumulate(tape: Tape, cts: list[Any], parent: int, call: int, new: list[Any
         del old
         add(cts, parent, new.pop())
         return
-    was, came, indexed = id(old), id(new[-1]), type(old) is Indexed or type(new[-1]) is Indexed
+    was, came, indexed = id(old.array if type(old) is Owned else old), id(new[-1]), type(old) is Indexed or type(new[-1]) is Indexed
     del old
     recorder = tape.recorder
     start = recorder.clock()
     add(cts, parent, new.pop())
     now = cts[parent]
+    if type(now) is Owned:
+        now = now.array
     if getattr(now, "shape", ()) == ():
         fresh = None
         now = None

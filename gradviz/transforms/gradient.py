@@ -11,8 +11,8 @@ import numpy as np
 
 from gradviz.engine.array import Array, strip
 from gradviz.engine.backward import backward
-from gradviz.engine.cotangent import Indexed, owned, zeros
-from gradviz.engine.rule import like
+from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
+from gradviz.engine.rule import Like, like
 from gradviz.engine.tape import Tape
 from gradviz.errors import NotDifferentiableError, RuleError
 from gradviz.record.current import current_recorder
@@ -104,7 +104,7 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
     outs, structure = flatten(result)
     values = [run.lower(out) for out in outs]
     variables = [out.index if isinstance(out, Array) and out.tape is run.tape else -1 for out in outs]
-    likes = [like(value) if hasattr(value, "dtype") or isinstance(value, (float, complex)) else None for value in values]
+    likes = [Like(*like(value)) if hasattr(value, "dtype") or isinstance(value, (float, complex)) else None for value in values]
     del result, outs
 
     def pull(ct: Any) -> tuple[Any, ...]:
@@ -187,10 +187,10 @@ class Run:
 
     def _hand_out(self, ct: Any, leaf: Any) -> Any:
         """A gradient in the kind of its argument, in memory of its own."""
-        want = like(leaf)
+        want = Like(*like(leaf))
         if ct is None:
             ct = zeros(want, leaf) if not isinstance(leaf, (float, complex)) or isinstance(leaf, np.generic) else 0.0
-        elif type(ct) is Indexed:
+        elif type(ct) is Indexed or type(ct) is Owned:
             ct = ct.dense()
         elif np.shape(ct) != want.shape:
             raise RuleError(f"the gradient of an argument of shape {want.shape} came out with shape {np.shape(ct)}: a rule is wrong")
