@@ -1,0 +1,106 @@
+"""Functions that write into an array that is traced: `np.copyto`, `np.put`, `np.place`, `np.fill_diagonal`, `np.add.at`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradviz.engine.array import Array, bottom
+from gradviz.engine.cotangent import add_at, fit
+from gradviz.engine.mutate import assign
+from gradviz.engine.rule import RULES, composed, rule
+from gradviz.errors import ConversionError
+from gradviz.rules.selection import along, flat
+
+
+def writable(array: Any, name: str) -> None:
+    if not isinstance(array, Array):
+        raise ConversionError(
+            f"np.{name} cannot put a traced value into a plain array: its gradient would be lost. Make the array with "
+            "gradviz.numpy.zeros(...), np.zeros_like(x) or x.copy()."
+        )
+
+
+def repeated(values: Any, count: int, numbers: Any = None) -> Any:
+    """``count`` values, begun anew when they run out; with ``numbers``, those of them."""
+    values = np.ravel(values)
+    if numbers is None and values.size in (1, count):
+        return values
+    if not values.size:
+        raise ValueError("Cannot insert from an empty array!")
+    return values[(np.arange(count) if numbers is None else numbers) % values.size]
+
+
+@composed(np.copyto)
+def copyto(dst, src, casting="same_kind", where=True):
+    writable(dst, "copyto")
+    assign(dst, Ellipsis, src if where is True else np.where(where, src, dst))
+
+
+@composed(np.put)
+def put(a, ind, v, mode="raise"):
+    writable(a, "put")
+    places = np.ravel(bottom(ind))
+    if mode == "wrap":
+        places = places % a.size
+    elif mode == "clip":
+        places = np.clip(places, 0, a.size - 1)
+    elif np.any(places < -a.size) or np.any(places >= a.size):
+        raise IndexError(f"np.put: an index is out of bounds for an array of {a.size} entries")
+    else:
+        places = np.where(places < 0, places + a.size, places)
+    if places.size:
+        assign(a, np.unravel_index(places, a.shape), repeated(v, places.size))
+
+
+@composed(np.place)
+def place(arr, mask, vals):
+    writable(arr, "place")
+    mask = np.reshape(bottom(mask), arr.shape)
+    assign(arr, mask, repeated(vals, int(np.count_nonzero(mask))))
+
+
+@composed(np.putmask)
+def putmask(a, mask, values):
+    writable(a, "putmask")
+    mask = np.reshape(bottom(mask), a.shape)
+    assign(a, mask, repeated(values, a.size, np.flatnonzero(mask)))
+
+
+@composed(np.fill_diagonal)
+def fill_diagonal(a, val, wrap=False):
+    writable(a, "fill_diagonal")
+    if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) > 1):
+        raise ValueError("array must be at least 2-d, and all dimensions of input must be of equal length beyond 2-d")
+    if a.ndim == 2:
+        stop = a.size if wrap else min(a.shape[0], a.shape[1]) * (a.shape[1] + 1)
+        places = np.arange(0, min(stop, a.size), a.shape[1] + 1)
+        index: tuple[Any, ...] = (places // a.shape[1], places % a.shape[1])
+    else:
+        index = (np.arange(a.shape[0]),) * a.ndim
+    assign(a, index, repeated(val, len(index[0])))
+
+
+@composed(np.put_along_axis)
+def put_along_axis(arr, indices, values, axis):
+    writable(arr, "put_along_axis")
+    target, axis = flat(arr, axis)
+    assign(target, along(target.shape, bottom(indices), axis), values)
+
+
+def add_at_to_a(ct):
+    return ct
+
+
+def add_at_to_value(ct, index, value_like):
+    return fit(ct[index], value_like)
+
+
+def added_at(a, index, value):
+    a = a.copy()
+    add_at(a, index, value)
+    return a
+
+
+RULES[np.add.at] = rule(added_at, add_at_to_a, add_at_to_value, name="add.at", linear="joint", constant=("index",))

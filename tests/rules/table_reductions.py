@@ -1,0 +1,96 @@
+"""Entries for `gradviz.rules.reductions` and `gradviz.rules.scans`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.rules.check import apart, entry, positive, real
+
+AXES = {
+    "": {},
+    " axis 0": {"axis": 0},
+    " axis -1, kept": {"axis": -1, "keepdims": True},
+    " two axes": {"axis": (2, 0)},
+    " all kept": {"keepdims": True},
+    " no axes": {"axis": ()},
+}
+mask = np.array([[[True], [False]], [[False], [True]], [[True], [True]]])
+holes = np.where(np.arange(6).reshape(2, 3) % 4 == 1, np.nan, 0.0)
+with_zeros = np.array([[1.0, 0.0, 2.0, 0.0], [3.0, 0.0, 0.5, 2.0], [1.0, 2.0, 3.0, 4.0]])
+
+
+def reduced(name, f, argument=real, **options):
+    """A reduction in all its forms: over chosen axes, of a scalar, of nothing."""
+    shape = (3, 2, 4)
+    for form, chosen in AXES.items():
+        yield entry(name + form, lambda a, chosen=chosen: f(a, **chosen), argument(*shape), **options)
+    yield entry(name + " of a scalar", f, argument(), **options)
+
+
+ENTRIES = [
+    *reduced("sum", np.sum, is_complex=True),
+    *reduced("mean", np.mean, is_complex=True),
+    *reduced("var", np.var, is_complex=True),
+    *reduced("prod", np.prod, is_complex=True),
+    *reduced("max", np.max, apart),
+    *reduced("min", np.min, apart),
+    *(e for e in reduced("std", np.std, is_complex=True) if e.name not in ("std of a scalar", "std no axes")),
+    *(e for e in reduced("ptp", np.ptp, apart) if e.name != "ptp no axes"),
+    entry("amax", np.amax, apart(2, 3)),
+    entry("amin", np.amin, apart(2, 3)),
+    *(
+        entry(f"{f.__name__} of nothing", lambda a, f=f: f(a, axis=1), real(2, 0), device=False)
+        for f in (np.sum, np.prod, np.cumsum, np.cumprod)
+    ),
+    entry("max of no rows", lambda a: np.max(a, axis=1), real(0, 3), device=False),
+    entry("mean of no rows", lambda a: np.mean(a, axis=1), real(0, 3), device=False),
+    # options
+    entry("sum where", lambda a, m: np.sum(a, axis=1, where=m), real(3, 2, 4), mask, is_complex=True, exact=False),
+    entry("mean where", lambda a, m: np.mean(a, axis=1, where=m), real(3, 2, 4), mask, is_complex=True, exact=False),
+    entry("var where", lambda a, m: np.var(a, axis=(0, 1), where=m), real(3, 2, 4), mask, is_complex=True, exact=False),
+    entry("std where", lambda a, m: np.std(a, axis=(0, 1), where=m, ddof=1), real(3, 2, 4), mask, exact=False),
+    entry("prod where", lambda a, m: np.prod(a, axis=1, where=m, initial=2.0), real(3, 2, 4), mask, is_complex=True, exact=False),
+    entry("max where", lambda a, m: np.max(a, axis=1, where=m, initial=-9), apart(3, 2, 4), mask),
+    entry("sum initial", lambda a: np.sum(a, axis=0, initial=3.0), real(2, 3), is_complex=True, exact=False),
+    entry("max initial", lambda a: np.max(a, axis=0, initial=0.5), apart(4, 3)),
+    entry("max of nothing, initial", lambda a: np.max(a, axis=0, initial=0.5), real(0, 3), device=False),
+    entry("sum in another dtype", lambda a: np.sum(a, dtype=np.float64), real(2, 3), single=False),
+    entry("var ddof", lambda a: np.var(a, axis=0, ddof=1), real(4, 3)),
+    entry("std correction", lambda a: np.std(a, axis=0, correction=1, keepdims=True), real(4, 3)),
+    entry("prod with zeros", lambda a, z: np.prod(a * z, axis=1), real(3, 4), with_zeros),
+    entry("average", np.average, real(2, 3)),
+    entry("average weighted", lambda a, w: np.average(a, axis=1, weights=w), real(2, 3), positive(3), exact=False),
+    entry("average weighted over two axes", lambda a, w: np.average(a, (0, 2), w, keepdims=True), real(3, 2, 4), positive(3, 4), exact=False),
+    entry("average returned", lambda a, w: np.average(a, weights=w, returned=True), real(2, 3), positive(2, 3), exact=False),
+    # without NaN
+    *(
+        entry(f.__name__, lambda a, h, f=f: f(a + h, axis=1), apart(2, 3), holes, exact=False)
+        for f in (np.nansum, np.nanmean, np.nanvar, np.nanstd, np.nanprod, np.nanmax, np.nanmin, np.nancumsum, np.nancumprod)
+    ),
+    entry("nanmedian", lambda a, h: np.nanmedian(a + h, axis=1), apart(2, 3), holes, device=False),
+    # methods of ufuncs
+    entry("add.reduce", np.add.reduce, real(2, 3), is_complex=True),
+    entry("add.reduce kept", lambda a: np.add.reduce(a, axis=(0, 1), keepdims=True), real(2, 3)),
+    entry("multiply.reduce", np.multiply.reduce, real(2, 3), is_complex=True),
+    entry("maximum.reduce", lambda a: np.maximum.reduce(a, axis=1), apart(2, 3)),
+    entry("minimum.reduce", np.minimum.reduce, apart(2, 3)),
+    entry("logaddexp.reduce", lambda a: np.logaddexp.reduce(a, axis=1), real(2, 3), device=False),
+    entry("logaddexp2.reduce", lambda a: np.logaddexp2.reduce(a, axis=None), real(2, 3), device=False),
+    entry("hypot.reduce", np.hypot.reduce, real(2, 3), device=False),
+    # scans
+    entry("cumsum", lambda a: np.cumsum(a, axis=0), real(3, 4), is_complex=True),
+    entry("cumsum flat", np.cumsum, real(3, 4)),
+    entry("cumsum of a scalar", np.cumsum, real()),
+    entry("cumprod", lambda a: np.cumprod(a, axis=-1), real(3, 7), is_complex=True),
+    entry("cumprod flat", np.cumprod, real(3, 2)),
+    entry("cumprod of a scalar", np.cumprod, real()),
+    entry("cumprod with zeros", lambda a, z: np.cumprod(a * z, axis=1), real(3, 4), with_zeros),
+    entry("cumulative_sum", lambda a: np.cumulative_sum(a, axis=1, include_initial=True), real(2, 3), device=False),
+    entry("cumulative_prod", lambda a: np.cumulative_prod(a, axis=0, include_initial=True), real(2, 3), device=False),
+    entry("add.accumulate", np.add.accumulate, real(3, 2), is_complex=True),
+    entry("multiply.accumulate", lambda a: np.multiply.accumulate(a, axis=1), real(2, 5), is_complex=True),
+    entry("maximum.accumulate", np.maximum.accumulate, apart(6, 2), device=False),
+    entry("minimum.accumulate", lambda a: np.minimum.accumulate(a, axis=1), apart(2, 6), device=False),
+    entry("logaddexp.accumulate", np.logaddexp.accumulate, real(5, 2), device=False),
+    entry("logaddexp2.accumulate", np.logaddexp2.accumulate, real(5, 2), device=False),
+]

@@ -1,0 +1,66 @@
+"""Is every rule right? All entries of all tables, through all checks."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tests.rules import check
+from tests.rules.check import Entry
+
+TABLES = sorted(path.stem for path in Path(__file__).parent.glob("table_*.py"))
+ENTRIES: list[Entry] = [entry for name in TABLES for entry in importlib.import_module(f"tests.rules.{name}").ENTRIES]
+
+
+def every(wanted=lambda entry: True):
+    chosen = [entry for entry in ENTRIES if wanted(entry)]
+    return pytest.mark.parametrize("entry", chosen, ids=lambda entry: entry.name)
+
+
+def test_names_are_unique():
+    names = [entry.name for entry in ENTRIES]
+    assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
+
+
+@every()
+def test_real(entry):
+    p = check.point(entry)
+    check.check_value(p)
+    check.check_first_order(p)
+    check.check_forward_mode(p)
+    check.check_layouts(p)
+
+
+@every(lambda entry: entry.order > 1)
+def test_second_order(entry):
+    check.check_second_order(check.point(entry))
+
+
+@every(lambda entry: entry.is_complex)
+def test_complex(entry):
+    p = check.point(entry, is_complex=True)
+    check.check_value(p)
+    check.check_first_order(p)
+    check.check_forward_mode(p)
+    check.check_layouts(p)
+    if entry.order > 1:
+        check.check_second_order(p)
+
+
+@every(lambda entry: entry.single)
+def test_single_precision(entry):
+    check.check_single_precision(check.point(entry))
+    if entry.is_complex:
+        check.check_single_precision(check.point(entry, is_complex=True))
+
+
+@every(lambda entry: entry.elementwise)
+def test_shapes(entry):
+    check.check_shapes(entry)
+
+
+@every(lambda entry: entry.device)
+def test_device(entry):
+    check.check_device(check.point(entry))
