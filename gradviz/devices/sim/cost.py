@@ -57,7 +57,7 @@ def launch(device: SimDevice, name: str, module: str, inputs: list[np.ndarray], 
         flops, columns = _solver(name, inputs)
         device.launch(name, nbytes, preset.solver_ns, flops, kind.char, least_ns=columns * preset.solver_column_ns)
     elif module == "numpy.fft" and name not in SHIFTS:
-        device.launch(name, nbytes, preset.fft_ns, _transform(name, first, outputs), kind.char)
+        device.launch(name, nbytes, preset.fft_ns, _transform(name, first, entries), kind.char)
     elif name in REDUCTIONS:
         device.launch(name, nbytes, preset.reduction_ns, entries, kind.char)
     elif name in SORTS:  # a radix sort moves everything once for each byte of a key
@@ -75,9 +75,8 @@ def _solver(name: str, inputs: list[np.ndarray]) -> tuple[float, int]:
     return SOLVERS[name](m, n, right) * prod(matrix.shape[:-2]) * scale, n
 
 
-def _transform(name: str, source: np.ndarray, outputs: list[np.ndarray]) -> float:
+def _transform(name: str, source: np.ndarray, entries: int) -> float:
     """5 n log₂ n for each complex transform, half of that for a real one."""
-    entries = max(source.size, outputs[0].size, 1)
-    length = entries if name.endswith("n") else max(source.shape[-1], 2)
+    length = source.shape[-1] if source.ndim and not name.endswith(("2", "n")) else entries
     flops = 5 * entries * log2(max(length, 2))
     return flops / 2 if name[0] in "rh" or name.startswith("ir") else flops

@@ -14,13 +14,20 @@ if TYPE_CHECKING:
     from gradviz.devices.sim.device import SimDevice
 
 
-def asarray(device: SimDevice, a: Any, dtype: Any = None, order: Any = None, **_: Any) -> SimArray:
+def asarray(device: SimDevice, /, a: Any, dtype: Any = None, order: Any = None, **_: Any) -> SimArray:
     """The array itself if it is here and fits, else a copy; host data is uploaded."""
     return array(device, a, dtype, copy=None, order=order or "K")
 
 
 def array(
-    device: SimDevice, obj: Any, dtype: Any = None, copy: bool | None = True, order: Any = "K", ndmin: int = 0, **_: Any
+    device: SimDevice,
+    /,
+    obj: Any,
+    dtype: Any = None,
+    copy: bool | None = True,
+    order: Any = "K",
+    ndmin: int = 0,
+    **_: Any,
 ) -> SimArray:
     """An array on the device from an array there, from device arrays in lists, or from host data."""
     if obj.__class__ is SimArray:
@@ -68,22 +75,22 @@ def asfortranarray(device: SimDevice, a: Any, dtype: Any = None) -> SimArray:
     return array(device, a, dtype, copy=None, order="F", ndmin=1)
 
 
-def empty(device: SimDevice, shape: Any, dtype: Any = float, order: Any = "C", **_: Any) -> SimArray:
+def empty(device: SimDevice, /, shape: Any, dtype: Any = float, order: Any = "C", **_: Any) -> SimArray:
     """Memory as it is; no kernel."""
     return device.new(np.empty(shape, dtype, order))
 
 
-def zeros(device: SimDevice, shape: Any, dtype: Any = float, order: Any = "C", **_: Any) -> SimArray:
+def zeros(device: SimDevice, /, shape: Any, dtype: Any = float, order: Any = "C", **_: Any) -> SimArray:
     """Memory set to zero."""
     return filled(device, np.zeros(shape, dtype, order))
 
 
-def ones(device: SimDevice, shape: Any, dtype: Any = None, order: Any = "C", **_: Any) -> SimArray:
+def ones(device: SimDevice, /, shape: Any, dtype: Any = None, order: Any = "C", **_: Any) -> SimArray:
     """Memory filled with ones."""
     return filled(device, np.ones(shape, dtype, order))
 
 
-def full(device: SimDevice, shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **_: Any) -> SimArray:
+def full(device: SimDevice, /, shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **_: Any) -> SimArray:
     """Memory filled with a scalar, of the host or of the device."""
     if fill_value.__class__ is SimArray:
         result = empty(device, shape, dtype or fill_value.dtype, order)
@@ -100,7 +107,7 @@ def filled(device: SimDevice, host: np.ndarray, kernel: str = "fill") -> SimArra
 
 
 def _by(func: Callable[..., np.ndarray]) -> Callable[..., SimArray]:
-    def make(device: SimDevice, *args: Any, **kwargs: Any) -> SimArray:
+    def make(device: SimDevice, /, *args: Any, **kwargs: Any) -> SimArray:
         kwargs.pop("device", None)
         on_host = [part.item() if part.__class__ is SimArray else part for part in args]  # CuPy waits here too
         return filled(device, func(*on_host, **kwargs), func.__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from gradviz.devices.sim import creation, functions, indexing, operands, ufuncs
 from gradviz.devices.sim.array import SimArray
 from gradviz.devices.sim.clock import Clock, Interval
 from gradviz.devices.sim.counts import Counts
+from gradviz.devices.sim.namespace import Namespace
 from gradviz.devices.sim.pool import Card, Memory, MemoryPool
 from gradviz.devices.sim.presets import Preset
 from gradviz.devices.sim.stream import Stream, current_stream
 from gradviz.errors import HostArrayError, UnsupportedDtypeError
-
-if TYPE_CHECKING:
-    from gradviz.devices.sim.namespace import Namespace
 
 # CuPy's dtypes, as NumPy's characters: bool, integers, floats from half to double, both complex ones.
 DTYPES = "?bhilqBHILQefdFD"
@@ -59,9 +57,7 @@ class SimDevice:
         self.default_pool = self.pool = MemoryPool(self.card)
         self._vector_rate = {char: _rate(char, preset.vector_single_flops_per_s, preset) for char in DTYPES}
         self._matrix_rate = {char: _rate(char, preset.half_flops_per_s, preset, matrix=True) for char in DTYPES}
-        from gradviz.devices.sim.namespace import Namespace
-
-        self.xp: Namespace = Namespace(self)
+        self.xp = Namespace(self)
 
     def __repr__(self) -> str:
         return f"<simulated device {self.name}>"
@@ -129,7 +125,7 @@ class SimDevice:
         array._host[...] = host
         stream = current_stream(self) if stream is None else stream
         moved, stood = self.clock.upload_pageable(stream, host.nbytes)
-        self._count("h2d", "set")
+        self._count_upload("set")
         if (listener := LISTENER.get()) is not None:
             listener.transfer("host_to_device", "explicit", stream.name, *moved, host.nbytes)
         self.wait("pageable", stream, stood)
@@ -190,7 +186,7 @@ class SimDevice:
         """Count and time a copy from the host, through pinned memory."""
         stream = current_stream(self)
         moved = self.clock.upload(stream, nbytes)
-        self._count("h2d", what)
+        self._count_upload(what)
         if (listener := LISTENER.get()) is not None:
             listener.transfer("host_to_device", reason, stream.name, *moved, nbytes)
 
@@ -220,7 +216,8 @@ class SimDevice:
         self, trigger: str, stream: Stream, stood: Interval, nbytes: int = 0, value: object = None, what: str = ""
     ) -> None:
         """Count a wait that the clock has made, and tell of it."""
-        self._count("sync", what or trigger)
+        self.counts.sync += 1
+        self.counts.log.append(("sync", what or trigger))
         if (listener := LISTENER.get()) is not None:
             listener.sync(trigger, stream.name, stood.start_ns, stood.end_ns, nbytes, value)
 
@@ -245,9 +242,9 @@ class SimDevice:
             listener.transfer("device_to_host", reason, stream.name, *moved, array.nbytes)
         self.wait(trigger, stream, stood, array.nbytes, value)
 
-    def _count(self, kind: str, what: str) -> None:
-        setattr(self.counts, kind, getattr(self.counts, kind) + 1)
-        self.counts.log.append((kind, what))
+    def _count_upload(self, what: str) -> None:
+        self.counts.h2d += 1
+        self.counts.log.append(("h2d", what))
 
 
 def _rate(char: str, half: float, preset: Preset, matrix: bool = False) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from gradviz.devices.sim import cost, indexing, products
 from gradviz.devices.sim.array import SimArray
@@ -171,7 +172,7 @@ def _take(
 def _take_along_axis(device: SimDevice, arr: SimArray, indices: SimArray, axis: int | None = -1) -> SimArray:
     """Out of range wraps around."""
     host, where = unwrap(device, "take_along_axis", [arr, indices], [])
-    length = host.size if axis is None else host.shape[axis]
+    length = host.size if axis is None else host.shape[normalize_axis_index(axis, host.ndim)]
     result = device.new(np.take_along_axis(host, where % max(length, 1), axis))
     cost.launch(device, "take_along_axis", "numpy", [where, result._host], [result._host])
     return result

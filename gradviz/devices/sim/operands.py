@@ -22,7 +22,8 @@ def unwrap(device: SimDevice, name: str, value: Any, met: list[SimArray]) -> Any
     if isinstance(value, np.ndarray):
         raise host_array(name, value, device)
     if isinstance(value, (list, tuple)):
-        return type(value)([unwrap(device, name, part, met) for part in value])
+        parts = [unwrap(device, name, part, met) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
     return value
 
 

@@ -14,15 +14,23 @@ from gradviz.devices.sim.array import SimArray
 from gradviz.devices.sim.operands import unwrap
 from gradviz.devices.sim.pool import Memory
 from gradviz.devices.sim.quiet import quietly
+from gradviz.errors import UnsupportedOnDeviceError
 
 if TYPE_CHECKING:
     from gradviz.devices.sim.device import SimDevice
 
 
 def gufunc(
-    device: SimDevice, ufunc: np.ufunc, hosts: list[np.ndarray], kwargs: dict[str, Any], out: SimArray | None
+    device: SimDevice,
+    ufunc: np.ufunc,
+    inputs: tuple[Any, ...],
+    hosts: list[np.ndarray],
+    kwargs: dict[str, Any],
+    out: SimArray | None,
 ) -> Any:
     """``matmul``, and any other ufunc that works on whole matrices."""
+    if ufunc is np.matmul and hosts[0].ndim == hosts[1].ndim == 1:
+        return dot(device, inputs[0], inputs[1], out)
     copies = [_copy(device, host) for host in hosts if not _fits_blas(host)]
     result = quietly(ufunc, hosts, kwargs)
     if isinstance(result, tuple):
@@ -35,40 +43,51 @@ def gufunc(
 
 def dot(device: SimDevice, a: Any, b: Any, out: SimArray | None = None) -> Any:
     """``numpy.dot``."""
-    if not np.ndim(a) or not np.ndim(b):
+    _refuse_scalars("dot", a, b)
+    if not a.ndim or not b.ndim:
         return device.ufunc(np.multiply, "__call__", (a, b), {} if out is None else {"out": (out,)})
-    return tensordot(device, a, b, ([-1], [-2 if np.ndim(b) > 1 else -1]), out)
+    return tensordot(device, a, b, ([-1], [-2 if b.ndim > 1 else -1]), out)
 
 
 def inner(device: SimDevice, a: Any, b: Any) -> Any:
     """``numpy.inner``."""
-    if not np.ndim(a) or not np.ndim(b):
+    _refuse_scalars("inner", a, b)
+    if not a.ndim or not b.ndim:
         return device.ufunc(np.multiply, "__call__", (a, b), {})
     return tensordot(device, a, b, ([-1], [-1]))
 
 
 def vdot(device: SimDevice, a: Any, b: Any) -> SimArray:
-    """``numpy.vdot``: one kernel, the conjugate taken on the way."""
-    hosts = unwrap(device, "vdot", [a, b], [])
-    array = device.new(quietly(np.vdot, hosts, {}))
-    _launch(device, "vdot", hosts, array._host, hosts[0].size)
-    return array
+    """``numpy.vdot``."""
+    unwrap(device, "vdot", [a, b], [])
+    _refuse_scalars("vdot", a, b)
+    if a.size != b.size:
+        raise ValueError(f"vdot needs as many entries in both arrays, not {a.size} and {b.size}")
+    return _sum_of_products(np.conjugate(a) if a.dtype.kind == "c" else a, b)
 
 
 def tensordot(device: SimDevice, a: Any, b: Any, axes: Any = 2, out: SimArray | None = None) -> Any:
     """``numpy.tensordot``."""
-    met: list[SimArray] = []
-    unwrap(device, "tensordot", [a, b], met)
-    if len(met) != 2:
-        return device.ufunc(np.multiply, "__call__", (a, b), {})
+    unwrap(device, "tensordot", [a, b], [])
+    _refuse_scalars("tensordot", a, b)
     if isinstance(axes, (int, np.integer)):
         ours, theirs = tuple(range(-int(axes), 0)), tuple(range(int(axes)))
     else:
         ours, theirs = ((axis,) if isinstance(axis, (int, np.integer)) else tuple(axis) for axis in axes)
     if len(ours) != len(theirs) or any(a.shape[i] != b.shape[j] for i, j in zip(ours, theirs, strict=True)):
         raise ValueError(f"shape-mismatch for sum: axes {ours} of {a.shape} against axes {theirs} of {b.shape}")
-    result = contract(device, a, b, *_tensordot_labels(a.ndim, b.ndim, ours, theirs))
+    labels = _tensordot_labels(a.ndim, b.ndim, ours, theirs)
+    if a.ndim and not labels[2]:
+        result = _sum_of_products(a.transpose(ours), b.transpose(theirs))
+    else:
+        result = contract(device, a, b, *labels)
     return result if out is None else _into(device, result, out)
+
+
+def _sum_of_products(a: SimArray, b: SimArray) -> SimArray:
+    """What CuPy does where nothing but a number is left: two kernels."""
+    product = a.ravel() * b.ravel()
+    return np.add.reduce(product, dtype=product.dtype)
 
 
 @lru_cache(maxsize=4096)
@@ -204,7 +223,13 @@ def _launch(device: SimDevice, name: str, inputs: list[np.ndarray], output: np.n
 def _spread(array: SimArray, labels: str, kept: str) -> SimArray:
     """A view with the axes in the order of ``kept``, and an axis of length one for each label it lacks."""
     turned = array._host.transpose([labels.index(label) for label in kept if label in labels])
-    return array.device.view(turned[tuple(slice(None) if label in labels else None for label in kept)], array)
+    return array.device.view(turned[(*(slice(None) if label in labels else None for label in kept), ...)], array)
+
+
+def _refuse_scalars(name: str, *operands: Any) -> None:
+    for operand in operands:
+        if operand.__class__ is not SimArray and not isinstance(operand, np.ndarray):
+            raise UnsupportedOnDeviceError(f"CuPy's {name} takes arrays only, not {type(operand)}; multiply with *.")
 
 
 def _into(device: SimDevice, result: SimArray, out: SimArray) -> SimArray:
@@ -221,7 +246,9 @@ class _Fold(NamedTuple):
     def __call__(self, array: SimArray) -> SimArray:
         if self.diagonal:
             array = array.device.view(np.einsum(self.diagonal, array._host), array)
-        return array.device.ufunc(np.add, "reduce", (array,), {"axis": self.alone}) if self.alone else array
+        if self.alone:
+            return array.device.ufunc(np.add, "reduce", (array,), {"axis": self.alone, "dtype": array.dtype})
+        return array
 
 
 def _fold(labels: str, wanted: str) -> tuple[_Fold, str]:

@@ -72,7 +72,7 @@ def apply(device: SimDevice, ufunc: np.ufunc, method: str, inputs: tuple[Any, ..
             return NotImplemented
 
     if ufunc.signature is not None:
-        return products.gufunc(device, ufunc, hosts, kwargs, out)
+        return products.gufunc(device, ufunc, inputs, hosts, kwargs, out)
     if method in {"__call__", "outer"}:
         result = quietly(ufunc if method == "__call__" else ufunc.outer, hosts, kwargs)
         return _elementwise(device, name, result, out, hosts)
