@@ -1,4 +1,4 @@
-"""Is the front end built? Builds it before the wheel or sdist when a bundle is missing or older than its sources."""
+"""Builds the front end before the wheel or sdist when a bundle is missing or older than its sources."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def build() -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = {**os.environ, "PATH": path}
     if not (FRONT_END / "node_modules").is_dir():
-        subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=FRONT_END, check=True, env=environment)
-    subprocess.run([npm, "run", "build"], cwd=FRONT_END, check=True, env=environment)
+        subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=FRONT_END, check=True, env=environment)  # noqa: S603 - our own npm
+    subprocess.run([npm, "run", "build"], cwd=FRONT_END, check=True, env=environment)  # noqa: S603 - our own npm
 
 
 class FrontEndHook(BuildHookInterface):

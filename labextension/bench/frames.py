@@ -19,7 +19,7 @@ FRAMES = 240
 
 DRIVE = """
 async ({ frames }) => {
-  const canvas = document.querySelector('#gradviz').shadowRoot.querySelector('.lanes canvas');
+  const canvas = document.querySelector('#gradviz > div').shadowRoot.querySelector('.lanes canvas');
   const box = canvas.getBoundingClientRect();
   const wheel = (deltaX, deltaY, ctrlKey) => canvas.dispatchEvent(new WheelEvent('wheel',
     { deltaX, deltaY, ctrlKey, clientX: box.left + box.width * 0.6, clientY: box.top + 40, bubbles: true, cancelable: true }));

@@ -13,15 +13,18 @@ function decode(script: HTMLScriptElement): Source {
   };
 }
 
-/** `data-role="before"` marks the run to compare with; `#gradviz` is where the viewer goes. */
+/** `data-role="before"` marks the run to compare with; `#gradviz` holds what shows without scripts, and then the viewer. */
 function start(): void {
   const scripts = [...document.querySelectorAll<HTMLScriptElement>(`script[type="${MIME_TYPE}"]`)];
   const [before, after] = ['before', 'after'].map(role => scripts.find(s => (s.dataset.role ?? 'after') === role));
   if (!after) return;
-  const host = document.getElementById('gradviz') ?? document.body.appendChild(document.createElement('div'));
-  host.replaceChildren();
+  const page = document.getElementById('gradviz') ?? document.body.appendChild(document.createElement('div'));
+  const host = document.createElement('div');
+  document.body.style.margin = '0';
+  host.style.height = '100vh';
+  page.replaceChildren(host);
   const viewer = mount(host, decode(after), before ? { before: decode(before) } : {});
-  void viewer.ready.then(() => (host.dataset.ready = 'true'));
+  void viewer.ready.then(() => (page.dataset.ready = 'true'));
 }
 
 if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start);

@@ -3,7 +3,7 @@
 import { Compartment, Extension } from '@codemirror/state';
 import { EditorView, gutter, GutterMarker, ViewPlugin, ViewUpdate } from '@codemirror/view';
 import { bytes, duration, plural } from '../viewer/format.js';
-import { LineHeat } from '../viewer/source/heat.js';
+import { LineHeat } from '../viewer/links.js';
 import { Heat, Profiles } from './profiles.js';
 
 class HeatMarker extends GutterMarker {

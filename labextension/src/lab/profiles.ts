@@ -3,8 +3,8 @@
 import { ICodeCellModel } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { ISignal, Signal } from '@lumino/signaling';
-import { Links } from '../viewer/links.js';
-import { heatBySite, LineHeat } from '../viewer/source/heat.js';
+import { LineHeat, Links } from '../viewer/links.js';
+import { heatBySite } from '../viewer/source/heat.js';
 import { readTrace, str, Trace } from '../viewer/trace.js';
 
 export const MIME_TYPE = 'application/vnd.gradviz.v1+json';
@@ -122,7 +122,7 @@ export class Profiles {
     const bySource = new Map<string, Heat>();
     for (const heat of heatBySite(trace, new Links(trace))) {
       const source = cell[heat.site] >= 0 ? trace.sources[str(trace, file_str[heat.site])] : undefined;
-      if (source === undefined || heat.calls === 0) continue;
+      if (source === undefined || heat.forward_ns + heat.backward_ns === 0) continue;
       const lines = bySource.get(source.trimEnd()) ?? new Map<number, LineHeat>();
       const known = lines.get(line[heat.site]);
       if (!known || known.forward_ns + known.backward_ns < heat.forward_ns + heat.backward_ns) lines.set(line[heat.site], heat);

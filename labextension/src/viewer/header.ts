@@ -25,7 +25,7 @@ export class HeaderView {
 
   private headline(peak_nbytes: number): (Node | string)[] {
     const { trace, links } = this.session;
-    const { forward_ns, backward_ns } = links.passes();
+    const { forward_ns, backward_ns } = links.totals();
     const parts: (Node | string)[] = [];
     const label = clean(trace.meta.label, 60);
     if (label) parts.push(h('b', { class: 'label' }, label));

@@ -11,7 +11,7 @@ export function helpSheet(): HTMLDialogElement {
     'dialog', { class: 'help', 'aria-label': 'Keys', click: event => event.target === dialog && dialog.close() },
     h('table', {}, h('tbody', {}, ...KEYS.map(key => row(key.keys, key.title)), row(['/'], 'search; Enter: next hit'), row(['?'], 'this sheet'))),
     h('table', {}, h('tbody', {}, row(['drag'], 'pan'), row(['⇧ drag'], 'mark a stretch and sum over it'), row(['wheel'], 'zoom (click into the viewer first)'), row(['⇧ wheel'], 'pan'), row(['double click'], 'zoom to the event'))),
-    h('form', { method: 'dialog' }, h('button', { autofocus: true }, 'Close'))
+    h('form', { method: 'dialog' }, h('button', {}, 'Close'))
   );
   return dialog;
 }

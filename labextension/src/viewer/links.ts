@@ -108,15 +108,54 @@ export class Links {
     });
   }
 
-  /** Time on threads, split by the direction of the pass; spans only frame it, so they do not count. */
-  passes(): { forward_ns: number; backward_ns: number } {
-    return this.once('passes', () => {
-      const total = { forward_ns: 0, backward_ns: 0 };
+  /** What lies in `view.lines` where the file holds only a part of the run: the sums of all of it, by line. */
+  wholeLines(): LineHeat[] | null {
+    return this.once('lines', () => {
+      const { lines } = this.trace.view;
+      if (!Array.isArray(lines)) return null;
+      const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
+      return lines.map(line => ({
+        site: Number.isInteger(line?.site) && line.site < this.trace.sites.rows ? line.site : -1,
+        forward_ns: number(line?.forward_ns), backward_ns: number(line?.backward_ns), calls: number(line?.calls), copies: number(line?.copies),
+        copied_nbytes: number(line?.copied_nbytes), syncs: number(line?.syncs), wait_ns: number(line?.wait_ns)
+      }));
+    });
+  }
+
+  /** Sums over the run: self time on threads by direction of the pass, copies, waits. Spans only frame time, so they do not count. */
+  totals(): Omit<LineHeat, 'site'> {
+    return this.once('totals', () => {
+      const total = { forward_ns: 0, backward_ns: 0, calls: 0, copies: 0, copied_nbytes: 0, syncs: 0, wait_ns: 0 };
+      const whole = this.wholeLines();
+      if (whole) {
+        for (const line of whole) for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += line[key];
+        return total;
+      }
+      const { events, copies, syncs } = this.trace;
       const own = this.self_ns();
-      for (let e = 0; e < this.trace.events.rows; e++) if (isHostWork(this.trace, e)) total[isBackward(this.trace, e) ? 'backward_ns' : 'forward_ns'] += own[e];
+      for (let e = 0; e < events.rows; e++) if (isHostWork(this.trace, e)) total[isBackward(this.trace, e) ? 'backward_ns' : 'forward_ns'] += Math.max(0, own[e]);
+      for (let row = 0; row < copies.rows; row++) total.copied_nbytes += copies.nbytes[row];
+      for (let row = 0; row < syncs.rows; row++) {
+        if (!syncs.on_device[row]) continue;
+        total.syncs++;
+        total.wait_ns += syncs.host_wait_ns[row];
+      }
+      total.copies = copies.rows;
       return total;
     });
   }
+}
+
+/** What a line of the user's source costs, forward and backward. */
+export interface LineHeat {
+  site: number;
+  forward_ns: number;
+  backward_ns: number;
+  calls: number;
+  copies: number;
+  copied_nbytes: number;
+  syncs: number;
+  wait_ns: number;
 }
 
 const rowOf = (events: Column): Map<number, number> => new Map(Array.from(events, (event, row) => [event, row] as const));

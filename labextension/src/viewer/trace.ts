@@ -75,6 +75,7 @@ export interface Meta {
   started: string;
   /** Events before the file was cut down to fit its place; equal to the rows where nothing was cut. */
   recorded: number;
+  recorded_buffers: number;
   devices: string[];
 }
 
@@ -112,7 +113,7 @@ export async function readTrace(bytes: Uint8Array): Promise<Trace> {
   };
   const strings = manifest.strings.map(String);
   return {
-    meta: readMeta(manifest.meta, events),
+    meta: readMeta(manifest.meta, events, buffers.rows),
     strings,
     sources: Object.fromEntries(Object.entries(manifest.sources).map(([key, text]) => [key, String(text)])),
     findings: manifest.findings.map(f => readFinding(f, events.rows, buffers.rows, sites.rows)),
@@ -152,7 +153,7 @@ function checkReferences(archive: Archive, table: string, name: string, column: 
 const number = (value: unknown, otherwise = 0): number => (typeof value === 'number' && Number.isFinite(value) ? value : otherwise);
 const text = (value: unknown): string => (value === null || value === undefined ? '' : String(value));
 
-function readMeta(meta: Record<string, unknown>, events: Table<'events'>): Meta {
+function readMeta(meta: Record<string, unknown>, events: Table<'events'>, buffers: number): Meta {
   let last = 0;
   for (let i = 0; i < events.rows; i++) if (events.end_ns[i] > last) last = events.end_ns[i];
   return {
@@ -163,6 +164,7 @@ function readMeta(meta: Record<string, unknown>, events: Table<'events'>): Meta 
     label: text(meta.label),
     started: text(meta.started),
     recorded: number(meta.recorded, events.rows),
+    recorded_buffers: number(meta.recorded_buffers, buffers),
     devices: Array.isArray(meta.devices) ? meta.devices.map(text) : []
   };
 }

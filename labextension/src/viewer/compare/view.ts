@@ -31,16 +31,15 @@ export class CompareView {
 
   private totals(before: Trace, links: Links): HTMLElement {
     const { trace } = this.session;
-    const [a, b] = [links.passes(), this.session.links.passes()];
-    const sum = (values: ArrayLike<number>): number => Array.from(values).reduce((total, value) => total + value, 0);
+    const [a, b] = [links.totals(), this.session.links.totals()];
     const rows: [string, number, number, (n: number) => string][] = [
       ['run', before.meta.duration_ns, trace.meta.duration_ns, duration],
       ['forward', a.forward_ns, b.forward_ns, duration],
       ['backward', a.backward_ns, b.backward_ns, duration],
-      ['waiting for a device', sum(before.syncs.host_wait_ns), sum(trace.syncs.host_wait_ns), duration],
-      ['copied', sum(before.copies.nbytes), sum(trace.copies.nbytes), bytes],
+      ['waiting for a device', a.wait_ns, b.wait_ns, duration],
+      ['copied', a.copied_nbytes, b.copied_nbytes, bytes],
       ['peak memory', layMemory(before).peak.nbytes, this.peak(), bytes],
-      ['events', before.events.rows, trace.events.rows, count]
+      ['events', before.meta.recorded, trace.meta.recorded, count]
     ];
     const row = ([title, x, y, format]: (typeof rows)[0]): HTMLElement =>
       h('tr', {}, h('td', {}, title), h('td', { class: 'n' }, format(x)), h('td', { class: 'n' }, format(y)), h('td', { class: `n ${y > x ? 'worse' : 'better'}` }, x === y ? '' : x > 0 ? `${y > x ? '+' : '−'}${percent(Math.abs(y / x - 1))}` : 'new'));

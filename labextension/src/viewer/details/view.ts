@@ -246,10 +246,8 @@ export class DetailsView {
 
   private async overview(): Promise<HTMLElement[]> {
     const { trace, links } = this.session;
-    const { forward_ns, backward_ns } = links.passes();
+    const { forward_ns, backward_ns, copies, copied_nbytes, syncs, wait_ns } = links.totals();
     const peak = this.peak();
-    const waited = Array.from(trace.syncs.host_wait_ns).reduce((sum, ns, row) => sum + (trace.syncs.on_device[row] ? ns : 0), 0);
-    const copied = Array.from(trace.copies.nbytes).reduce((sum, n) => sum + n, 0);
     const busy = Array.from(trace.lanes.kind).some(kind => kind !== LaneKind.THREAD);
     return [
       h('div', { class: 'column' }, h('h3', {}, 'The run'),
@@ -257,8 +255,8 @@ export class DetailsView {
           ...fact('took', duration(trace.meta.duration_ns)),
           ...fact('forward', duration(forward_ns)),
           ...fact('backward', duration(backward_ns)),
-          ...fact('copied', copied > 0 && `${bytes(copied)} in ${plural(trace.copies.rows, 'copy').replace(/copys$/, 'copies')}`),
-          ...fact('waited', (waited > 0 || busy) && `${duration(waited)} in ${plural(trace.syncs.rows, 'sync')}`),
+          ...fact('copied', copied_nbytes > 0 && `${bytes(copied_nbytes)} in ${count(copies)} ${copies === 1 ? 'copy' : 'copies'}`),
+          ...fact('waited', (wait_ns > 0 || busy) && `${duration(wait_ns)} in ${plural(syncs, 'sync')}`),
           ...fact('peak memory', peak.nbytes > 0 && h('button', { class: 'link', type: 'button', click: () => this.session.state.select({ kind: 'moment', time_ns: peak.time_ns }) }, `${bytes(peak.nbytes)}, see who holds it`)),
           ...fact('started', clean(trace.meta.started, 40)),
           ...fact('devices', trace.meta.devices.map(d => clean(d, 40)).join(', ')))),

@@ -46,7 +46,7 @@ export class FindingsView {
       'button', { class: 'head', type: 'button', 'aria-expanded': String(open), click: toggle },
       h('span', { class: 'title' }, clean(finding.title || finding.kind, 160)),
       h('span', { class: 'cost' }, cost(finding)),
-      h('span', { class: 'where' }, clean(finding.where, 80), finding.count > 1 ? ` · ${plural(finding.count, 'time')}` : '', finding.simulated ? ' · simulated' : '')
+      h('span', { class: 'where' }, [clean(finding.where, 80), finding.count > 1 && plural(finding.count, 'time'), finding.simulated && 'simulated'].filter(Boolean).join(' · '))
     );
     const bar = h('div', { class: 'bar' });
     bar.style.width = `${100 * Math.min(1, Math.max(0, finding.share))}%`;

@@ -112,8 +112,9 @@ export class MemoryView {
       ctx.fillStyle = theme.muted;
       ctx.fillText(value ? `${value}\u202f${['B', 'KiB', 'MiB', 'GiB', 'TiB'][Math.round(Math.log2(unit) / 10)]}` : '0', GUTTER_PX - 10, Math.min(y(value * unit), this.canvas.clientHeight - 6));
     }
+    const { buffers, meta } = this.session.trace;
     ctx.fillStyle = theme.muted;
-    ctx.fillText('memory', GUTTER_PX - 10, 9);
+    ctx.fillText(meta.recorded_buffers > buffers.rows ? 'memory (in part)' : 'memory', GUTTER_PX - 10, 9, GUTTER_PX - 14);
   }
 
   /** Small buffers: one column per pixel, each at the highest total it covers, stacked by role over the blocks. */

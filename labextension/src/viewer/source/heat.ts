@@ -1,20 +1,15 @@
 /** What does each line of the user's source cost, forward and backward? */
 
-import { isBackward, isHostWork, Links } from '../links.js';
+import { isBackward, isHostWork, LineHeat, Links } from '../links.js';
 import { siteName, str, Trace } from '../trace.js';
 
-export interface LineHeat {
-  site: number;
-  forward_ns: number;
-  backward_ns: number;
-  copied_nbytes: number;
-  syncs: number;
-  wait_ns: number;
-  calls: number;
-}
-
 export function heatBySite(trace: Trace, links: Links): LineHeat[] {
-  const heat = Array.from({ length: trace.sites.rows }, (_, site): LineHeat => ({ site, forward_ns: 0, backward_ns: 0, copied_nbytes: 0, syncs: 0, wait_ns: 0, calls: 0 }));
+  const heat = Array.from({ length: trace.sites.rows }, (_, site): LineHeat => ({ site, forward_ns: 0, backward_ns: 0, calls: 0, copies: 0, copied_nbytes: 0, syncs: 0, wait_ns: 0 }));
+  const whole = links.wholeLines();
+  if (whole) {
+    for (const line of whole) if (line.site >= 0) heat[line.site] = line;
+    return heat;
+  }
   const own = links.self_ns();
   const { site, rows } = trace.events;
   for (let e = 0; e < rows; e++) {
@@ -27,7 +22,9 @@ export function heatBySite(trace: Trace, links: Links): LineHeat[] {
   const { copies, syncs } = trace;
   for (let row = 0; row < copies.rows; row++) {
     const at = copies.event[row] >= 0 ? site[copies.event[row]] : -1;
-    if (at >= 0) heat[at].copied_nbytes += copies.nbytes[row];
+    if (at < 0) continue;
+    heat[at].copies++;
+    heat[at].copied_nbytes += copies.nbytes[row];
   }
   for (let row = 0; row < syncs.rows; row++) {
     const at = syncs.event[row] >= 0 ? site[syncs.event[row]] : -1;
@@ -74,7 +71,8 @@ function linesOf(trace: Trace, site: number, title: string, heat: Map<number, Li
   return [...heat].sort(([a], [b]) => a - b).map(([number, line]) => ({ number, text: str(trace, trace.sites.text_str[line.site]), heat: line }));
 }
 
-const add = (a: LineHeat, b: LineHeat): LineHeat => ({
-  site: a.site, forward_ns: a.forward_ns + b.forward_ns, backward_ns: a.backward_ns + b.backward_ns, copied_nbytes: a.copied_nbytes + b.copied_nbytes,
-  syncs: a.syncs + b.syncs, wait_ns: a.wait_ns + b.wait_ns, calls: a.calls + b.calls
-});
+function add(a: LineHeat, b: LineHeat): LineHeat {
+  const sum = { ...a };
+  for (const key of ['forward_ns', 'backward_ns', 'calls', 'copies', 'copied_nbytes', 'syncs', 'wait_ns'] as const) sum[key] += b[key];
+  return sum;
+}

@@ -2,8 +2,9 @@
 
 import { h } from '../dom.js';
 import { bytes, clean, count, duration } from '../format.js';
+import { LineHeat } from '../links.js';
 import { Session } from '../session.js';
-import { heatBySite, LineHeat, SourceFile, sourceFiles } from './heat.js';
+import { heatBySite, SourceFile, sourceFiles } from './heat.js';
 
 const NEAR = 4;
 const MAX_WHOLE = 200;

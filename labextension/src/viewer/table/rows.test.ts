@@ -29,7 +29,7 @@ test('groups add up to the total', () => {
 
 test('the heat of all lines is the work of the threads', () => {
   const links = new Links(trace);
-  const { forward_ns, backward_ns } = links.passes();
+  const { forward_ns, backward_ns } = links.totals();
   const heat = heatBySite(trace, links);
   const sum = heat.reduce((total, line) => total + line.forward_ns + line.backward_ns, 0);
   expect(sum).toBeCloseTo(forward_ns + backward_ns, -3);
