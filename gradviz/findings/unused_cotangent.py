@@ -1,0 +1,47 @@
+"""Whether a pullback computes a cotangent that nobody asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradviz.findings.evidence import Group, groups, statement
+from gradviz.findings.finding import Finding
+from gradviz.findings.pullbacks import pullback_ns
+from gradviz.findings.words import bytes_text, many_text, times_text
+from gradviz.record.events import Answer
+from gradviz.record.trace import Trace
+
+KIND = "unused_cotangent"
+
+
+def find(trace: Trace) -> list[Finding]:
+    """Cotangents with no use; the time of a pullback that made others too is shared out by bytes."""
+    table = trace.contributions
+    event = table["event"]
+    rows = np.flatnonzero(table["used"] == Answer.NO)
+    all_nbytes = np.bincount(event, np.maximum(table["nbytes"], 1), len(trace))
+    part = np.maximum(table["nbytes"][rows], 1) / all_nbytes[event[rows]] if len(rows) else np.empty(0)
+    spent_ns = pullback_ns(trace)[event[rows]] * part
+    return [
+        _finding(trace, table["buffer"][rows[group.rows]], group)
+        for group in groups(trace, event[rows], spent_ns, table["nbytes"][rows])
+    ]
+
+
+def _finding(trace: Trace, buffers: np.ndarray, group: Group) -> Finding:
+    pullbacks = len(np.unique(group.events))
+    cotangents = many_text(len(group) / pullbacks, "cotangent")
+    return statement(
+        trace,
+        KIND,
+        group,
+        buffers=buffers[buffers >= 0],
+        confidence=0.7,
+        title=f"pullback of {group.name} makes {cotangents} per call that nobody asked for, {times_text(pullbacks)}",
+        reason="It makes the cotangents of several inputs together, also of inputs that are not being differentiated: "
+        f"{bytes_text(group.cost_nbytes)} were computed and dropped.",
+        remedy="Write one pullback for each input; gradviz calls only those that are needed.",
+        before="@affine.pullback('x', 'w')\ndef back(ct, x, w): return ct @ w.T, x.T @ ct",
+        after="@affine.pullback\ndef affine_to_x(ct, w): return ct @ w.T",
+        valid_if="No gradient with respect to these inputs is wanted here. Where it is, their own pullbacks run.",
+    )
