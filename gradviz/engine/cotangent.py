@@ -247,6 +247,9 @@ def add_at(target: Any, index: Any, value: Any) -> None:
     flat = target.reshape(-1)
     value = np.broadcast_to(value, rows.shape + target.shape[axes:]).reshape(rows.size, length)
     rows = rows.reshape(-1)
+    if length == 1:
+        np.add.at(flat, rows, value.reshape(-1))
+        return
     step = max(1, CHUNK // max(length, 1))
     within = np.arange(length)
     for at in range(0, rows.size, step):

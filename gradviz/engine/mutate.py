@@ -29,7 +29,7 @@ take = rule(getitem, signature="a, index", name="getitem", view=True, linear="ea
 def assign(array: Array, index: Any, value: Any) -> None:
     """``array[index] = value``."""
     part = (take, (below_index(index),))
-    if type(value) is View and value.root is root_of(array) and value.views == (*views_of(array), part) and value.seen is value.root.index:
+    if type(value) is View and value.root is root_of(array) and value.views == (*views_of(array), part):
         return  # the second half of ``a[i] += v``: the view was written to already
     write(array, (part,), value)
 

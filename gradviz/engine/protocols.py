@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, View
+from gradviz.engine.array import Array, View, bottom
 from gradviz.engine.call import call, call_without_gradient, missing
 from gradviz.engine.cotangent import may_repeat
 from gradviz.engine.mutate import adopt, assign, below_index, overwrite, take
@@ -37,6 +37,8 @@ def binary(ufunc: np.ufunc, compute: Callable[[Any, Any], Any]) -> Callable[[Arr
             return general(ufunc, (self, other))
         kind = type(other)
         x = self.value
+        recorder = tape.recorder
+        start_ns = 0 if recorder is None else recorder.begin()
         if kind is float or kind is int:
             y = constant_array(other) if steady and type(x) is ndarray and x.dtype is FLOAT64 else other
             out = compute(x, y)
@@ -48,12 +50,18 @@ def binary(ufunc: np.ufunc, compute: Callable[[Any, Any], Any]) -> Callable[[Arr
             same = kind is type(y) and (kind in SCALARS or (x.shape == y.shape and x.dtype == y.dtype))
             key, parents = (XY if same else XY_FIT), (self.index, other.index)
         else:
+            if recorder is not None:
+                recorder.end()
             return general(ufunc, (self, other))
+        end_ns = 0 if recorder is None else recorder.end()
         if keeps is None:
             keeps = RULES[ufunc].keeps
         log = tape.log
         index = len(log)
         log.append((keeps.get(key) or RULES[ufunc].variant(key).keep)(parents, out, x, y))
+        if recorder is not None:
+            rule = RULES[ufunc]
+            recorder.quick(tape, index, rule.name, start_ns, end_ns, x, y, out, rule.variant(key).saves)
         return Array(out, tape, index)
 
     return operate
@@ -95,7 +103,7 @@ def reflected(ufunc: np.ufunc, compute: Callable[[Any, Any], Any]) -> Callable[[
         nonlocal rule
         tape = self.tape
         kind = type(other)
-        if tape is None or not tape.quick or (kind is not float and kind is not int):
+        if tape is None or not tape.quick or tape.recorder is not None or (kind is not float and kind is not int):
             return general(ufunc, (other, self))
         y = self.value
         out = compute(other, y)
@@ -139,11 +147,16 @@ def answer_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwar
             if rule is None or tape is None or not tape.quick:
                 return general(ufunc, inputs)
             value = self.value
+            recorder = tape.recorder
+            start_ns = 0 if recorder is None else recorder.begin()
             out = ufunc(value)
+            end_ns = 0 if recorder is None else recorder.end()
             key = X if type(out) is float64 or out.dtype is value.dtype else X_FIT
             log = tape.log
             index = len(log)
             log.append((rule.keeps.get(key) or rule.variant(key).keep)(self.index, out, value))
+            if recorder is not None:
+                recorder.quick(tape, index, rule.name, start_ns, end_ns, value, None, out, rule.variant(key).saves)
             return Array(out, tape, index)
         if len(inputs) == 2 and ufunc in OPERATORS:
             x, y = inputs
@@ -202,6 +215,8 @@ def update_at(ufunc: np.ufunc, target: Any, index: Any, value: Any = None) -> No
     if ufunc is not np.add:
         raise missing(getattr(ufunc, "at"))
     index = below_index(index)
+    if type(index) is list:
+        index = np.asarray(index, like=bottom(target))  # on a device: sent once, not again for the pullback
     if may_repeat(index):
         adopt(target, RULES[np.add.at](target, index, value))
     else:
@@ -338,10 +353,15 @@ def get_item(self: Array, index: Any) -> Any:
     if (kind is int or kind is slice) and tape is not None and tape.quick:
         value = self.value
         if type(value) is ndarray:
+            recorder = tape.recorder
+            start_ns = 0 if recorder is None else recorder.clock()
             out = value[index]
+            end_ns = 0 if recorder is None else recorder.clock()
             log = tape.log
             number = len(log)
             log.append((take.keeps.get(A) or take.variant(A).keep)(self.index, out, value, index))
+            if recorder is not None:
+                recorder.quick(tape, number, "getitem", start_ns, end_ns, value, None, out, 0)
             return View(out, tape, number, self, (take, (index,))) if type(out) is ndarray else Array(out, tape, number)
     return call(take, (self, below_index(index)))
 

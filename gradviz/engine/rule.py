@@ -53,7 +53,7 @@ def like(value: Any) -> tuple[tuple[int, ...], Any]:
 class Step:
     """How the reverse pass handles one kind of record: a rule together with the inputs that are being differentiated."""
 
-    __slots__ = ("active", "back", "owns", "parts", "plain", "rule", "single", "view")
+    __slots__ = ("active", "back", "owns", "parts", "plain", "rule", "single", "title", "view")
 
     def __init__(self, rule: Rule | None, active: tuple[str, ...], back: Callable[..., Any], parts: list[Any], owns: bool = False, single: bool = True) -> None:
         self.rule = rule
@@ -63,6 +63,7 @@ class Step:
         self.owns = owns
         self.single = single and len(active) == 1
         self.plain = self.single and not owns and (rule is None or not rule.view)
+        self.title = "" if rule is None else f"{rule.name} › {', '.join(active)}"
         self.view = rule is not None and rule.view and rule.function is not np.broadcast_to  # whose result is no place to add to
 
 
@@ -72,6 +73,7 @@ STEPS: list[Step] = [Step(None, (), lambda ct, record: (), [])]
 class Variant(NamedTuple):
     keep: Callable[..., tuple[Any, ...]]  # (parents, out, *arguments) -> record
     code: int
+    saves: int  # bits: 1 the first argument, 2 the second, 4 the output
 
 
 class Rule:
@@ -350,4 +352,5 @@ def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     exec(keep, space)  # noqa: S102
     step = Step(rule, active, space["back"], parts, owns=any("ct_owned" in rule.reads(t) for t in active), single=not sequence)
     STEPS.append(step)
-    return Variant(space["keep"], code)
+    saves = sum(bit for bit, name in zip((1, 2, 4), (*rule.parameters[:2], *[""] * (2 - len(rule.parameters)), "out"), strict=False) if name in slots)
+    return Variant(space["keep"], code, saves)

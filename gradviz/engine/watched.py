@@ -15,6 +15,9 @@ from gradviz.engine.rule import STEPS, Step
 from gradviz.engine.tape import Tape
 from gradviz.record.events import Reason, State
 
+ndarray = np.ndarray
+BORROWED, OWNED = int(State.BORROWED), int(State.OWNED)
+
 
 def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
     """Reverse every record from the last cotangent down to the leaves, and tell the recorder."""
@@ -36,27 +39,52 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
                 continue
             start = recorder.clock()
             ct = ct.dense()
-            recorder.accumulated(call, start, ct, None, Reason.INDEXED)
+            recorder.accumulated(call, start, ct, Reason.INDEXED)
         if step.owns and not owned(ct):
             start = recorder.clock()
             ct = own(ct)
-            recorder.accumulated(call, start, ct, None, Reason.FIRST_ACCUMULATION)
+            recorder.accumulated(call, start, ct, Reason.FIRST_ACCUMULATION)
         if not step.active:
             continue
         if step.rule is None:  # one output of several, or an opaque pull: nothing is computed for the first
             hand_on(step, record, ct, cts)
             continue
-        made: dict[str, Any] = {}
-        for target, part in step.parts:
-            reverse(tape, step, target, part, call, ct, record, made)
-        parents = (record[1],) if step.single else record[1]
-        new = [made[target] for target in step.active] if step.active[0] != step.rule.sequence else list(made[step.active[0]])
-        made.clear()
+        if step.single and len(step.parts) == 1 and not step.rule.foreign and not step.rule.joint:
+            new = [reverse_one(tape, step, call, ct, record)]
+            parents = (record[1],)
+        else:
+            made: dict[str, Any] = {}
+            for target, part in step.parts:
+                reverse(tape, step, target, part, call, ct, record, made)
+            parents = (record[1],) if step.single else record[1]
+            new = [made[target] for target in step.active] if step.active[0] != step.rule.sequence else list(made[step.active[0]])
+            made.clear()
         while new:
+            parent = parents[len(new) - 1]
             if new[-1] is None:
                 new.pop()
             else:
-                accumulate(tape, cts, parents[len(new) - 1], call, new)
+                accumulate(tape, cts, parent, call, new)
+
+
+def reverse_one(tape: Tape, step: Step, call: int, ct: Any, record: tuple[Any, ...]) -> Any:
+    """Run the one pullback of a step between two looks at the clock."""
+    recorder, parent = tape.recorder, record[1]
+    number, outer, outer_call, outer_site, start = recorder.enter_pullback(call)
+    new = step.back(ct, record)
+    end = recorder.clock()
+    recorder.parent, recorder.call_number, recorder.site_number = outer, outer_call, outer_site
+    variable = -2 - parent if parent < tape.leaves else tape.calls.get(parent, -1)
+    name = step.title
+    if type(new) is ndarray:
+        state = BORROWED if new is ct or new.base is not None else OWNED
+        recorder.pulled(call, name, start, end, new, number, variable, state)
+    elif isinstance(new, np.generic):
+        recorder.pulled(call, name, start, end, new, number, variable, BORROWED if new is ct else OWNED)
+    else:
+        value, state, nbytes, useful = describe(new, ct, step.rule)
+        recorder.pulled_other(call, name, start, end, value, number, variable, state, nbytes, useful)
+    return new
 
 
 def hand_on(step: Step, record: tuple[Any, ...], ct: Any, cts: list[Any]) -> None:
@@ -86,7 +114,6 @@ def reverse(tape: Tape, step: Step, target: str, part: Any, call: int, ct: Any, 
             rows.append((variable, *describe(item, ct, rule), int(wanted)))
             del item
         del value
-    recorder.loads(entered[0], record[2:])
     recorder.leave_pullback(entered, f"{rule.name} › {', '.join(targets)}", rows)
 
 
@@ -137,4 +164,4 @@ def accumulate(tape: Tape, cts: list[Any], parent: int, call: int, new: list[Any
     else:
         fresh = None if id(now) in (was, came) else Reason.INDEXED if indexed else Reason.FIRST_ACCUMULATION
     target = tape.calls.get(parent, call)
-    recorder.accumulated(target if target >= 0 else call, start, now, now, fresh)
+    recorder.accumulated(target if target >= 0 else call, start, now, fresh)

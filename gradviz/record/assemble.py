@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 
 from gradviz.record.events import TABLES, Answer, Flag, Kind, LaneKind, Role, Use
-from gradviz.record.recorder import Recording, Scribe
+from gradviz.record.recorder import A_SAVED, B_SAVED, OUT_MADE, OUT_SAVED, Recording, Scribe
 from gradviz.record.trace import Table, Trace
 
 EVENT = np.dtype([
     ("number", "<i4"), ("start_ns", "<i8"), ("end_ns", "<i8"), ("parent", "<i4"), ("call", "<i4"), ("site", "<i4"), ("nbytes", "<i8"),
-    ("lane", "<i2"), ("flags", "<u2"), ("kind", "u1"), ("name_str", "<i4"),
+    ("lane", "<i2"), ("flags", "<u2"), ("kind", "u1"), ("name_str", "<i4"), ("description", "<i4"), ("a", "<i4"), ("b", "<i4"),
+    ("out", "<i4"), ("how", "u1"),
 ])  # fmt: skip
 USE = np.dtype([("event", "<i4"), ("buffer", "<i4"), ("how", "u1")])
 BUFFER = np.dtype([
     ("buffer", "<i4"), ("nbytes", "<i8"), ("reserved_nbytes", "<i8"), ("alloc_ns", "<i8"), ("alloc_event", "<i4"), ("from_pool", "u1"),
-    ("dtype_str", "<i4"), ("shape_str", "<i4"), ("device", "<i2"),
+    ("description", "<i4"), ("device", "<i2"),
 ])  # fmt: skip
-FREE = np.dtype([("buffer", "<i4"), ("free_ns", "<i8")])
 COPY = np.dtype([
     ("event", "<i4"), ("source", "<i4"), ("target", "<i4"), ("nbytes", "<i8"), ("direction", "u1"), ("reason", "u1"), ("because", "<i4"),
 ])  # fmt: skip
 SYNC = np.dtype([
     ("event", "<i4"), ("trigger", "u1"), ("stream", "<i2"), ("nbytes", "<i8"), ("host_wait_ns", "<i8"), ("value_used", "u1"),
-    ("on_device", "u1"), ("identity", "<i4"),
+    ("on_device", "u1"),
 ])  # fmt: skip
 CONTRIBUTION = np.dtype([
     ("event", "<i4"), ("variable", "<i4"), ("buffer", "<i4"), ("state", "u1"), ("nbytes", "<i8"), ("useful_nbytes", "<i8"), ("used", "u1"),
@@ -38,13 +38,16 @@ NO, YES, UNKNOWN = int(Answer.NO), int(Answer.YES), int(Answer.UNKNOWN)
 
 def assemble(recording: Recording) -> tuple[Trace, dict[str, str]]:
     """The trace of a recording (which may still be running), and the user's sources by file."""
+    recording.bury()
     end_ns = recording.end_ns or recording.clock()
     scribes = list(recording.scribes)
     events = _events(recording, scribes, end_ns)
-    tables: dict[str, Table] = {}
-    order = np.argsort(events["number"], kind="stable")
-    events = events[order]
+    events = events[np.argsort(events["number"], kind="stable")]
     row_of = Renumber(events["number"])
+    buffers = _known_buffers(recording, events)
+    buffer_of = Renumber(buffers["buffer"])
+    uses = _uses(events, scribes, row_of, buffer_of)
+    tables: dict[str, Table] = {}
     for column in ("parent", "call"):
         events[column] = row_of(events[column])
     sites, became, sources = recording.lines.table(recording.text)
@@ -53,14 +56,12 @@ def assemble(recording: Recording) -> tuple[Trace, dict[str, str]]:
     events["end_ns"] -= recording.origin_ns
     tables["events"] = {name: np.ascontiguousarray(events[name]) for name in TABLES["events"]}
     _contain(tables["events"])
-    uses = rows([s.uses for s in scribes], USE)
-    uses["event"] = row_of(uses["event"])
-    uses = uses[(uses["event"] >= 0) & (uses["buffer"] >= 0)]
-    tables["uses"] = columns(uses, "uses")
-    tables["buffers"] = _buffers(recording, row_of, uses, tables["events"], end_ns)
-    tables["copies"] = _copies(rows([s.copies for s in scribes], COPY), row_of, tables, recording)
+    tables["uses"] = uses
+    tables["buffers"] = _buffers(recording, buffers, row_of, buffer_of, uses, tables["events"])
+    tables["copies"] = _copies(rows([s.copies for s in scribes], COPY), row_of, buffer_of, tables, recording)
     contributions = rows([s.contributions for s in scribes], CONTRIBUTION)
     contributions["event"] = row_of(contributions["event"])
+    contributions["buffer"] = buffer_of(contributions["buffer"])
     variables = contributions["variable"]
     contributions["variable"] = np.where(variables >= 0, row_of(np.maximum(variables, 0)), variables)
     tables["contributions"] = columns(contributions[contributions["event"] >= 0], "contributions")
@@ -68,7 +69,6 @@ def assemble(recording: Recording) -> tuple[Trace, dict[str, str]]:
     tables["sites"] = {name: np.array(sites[name], dtype) for name, dtype in TABLES["sites"].items()}
     tables["devices"] = _devices(recording)
     tables["lanes"] = _lanes(recording)
-    strings = list(recording.strings)
     meta = {
         "label": recording.label,
         "duration_ns": int(end_ns - recording.origin_ns),
@@ -80,7 +80,7 @@ def assemble(recording: Recording) -> tuple[Trace, dict[str, str]]:
         "numpy": np.__version__,
         "devices": [str(name) for name in recording.devices] or ["host"],
     }
-    return Trace(tables, strings, meta), sources
+    return Trace(tables, list(recording.strings), meta), sources
 
 
 def rows(chunks: list[list[bytes]], dtype: np.dtype[Any]) -> np.ndarray:
@@ -91,8 +91,61 @@ def columns(table: np.ndarray, name: str) -> Table:
     return {column: np.ascontiguousarray(table[column]) for column in TABLES[name]}
 
 
+def _known_buffers(recording: Recording, events: np.ndarray) -> np.ndarray:
+    """All buffers: those that got a row of their own, and those that a call made as its one output."""
+    explicit = rows([recording.made], BUFFER)
+    making = events[events["how"] & OUT_MADE > 0]
+    implicit = np.zeros(len(making), BUFFER)
+    implicit["buffer"] = implicit["alloc_event"] = making["number"]
+    implicit["nbytes"] = implicit["reserved_nbytes"] = making["nbytes"]
+    implicit["alloc_ns"] = making["end_ns"]
+    implicit["from_pool"] = UNKNOWN
+    implicit["description"] = making["description"]
+    together = np.concatenate([explicit, implicit])
+    return together[np.argsort(together["buffer"], kind="stable")]
+
+
+def _uses(events: np.ndarray, scribes: list[Scribe], row_of: Renumber, buffer_of: Renumber) -> Table:
+    """Which event used which buffer: from the event rows themselves, from rows of their own, and what pullbacks load."""
+    number, how = events["number"], events["how"]
+    made = how & OUT_MADE > 0
+    parts = [rows([s.uses for s in scribes], USE)]
+    for mask, column, use in (
+        (events["a"] >= 0, "a", Use.READ),
+        (events["b"] >= 0, "b", Use.READ),
+        ((events["out"] >= 0) & made, "out", Use.MAKE),
+        ((events["out"] >= 0) & ~made, "out", Use.VIEW),
+        ((how & A_SAVED > 0) & (events["a"] >= 0), "a", Use.SAVE),
+        ((how & B_SAVED > 0) & (events["b"] >= 0), "b", Use.SAVE),
+        ((how & OUT_SAVED > 0) & (events["out"] >= 0), "out", Use.SAVE),
+    ):
+        part = np.empty(int(mask.sum()), USE)
+        part["event"], part["buffer"], part["how"] = number[mask], events[column][mask], int(use)
+        parts.append(part)
+    uses = np.concatenate(parts)
+    uses["event"], uses["buffer"] = row_of(uses["event"]), buffer_of(uses["buffer"])
+    uses = uses[(uses["event"] >= 0) & (uses["buffer"] >= 0)]
+    uses = np.concatenate([uses, _loads(events, uses, row_of)])
+    return columns(uses[np.argsort(uses["event"], kind="stable")], "uses")
+
+
+def _loads(events: np.ndarray, uses: np.ndarray, row_of: Renumber) -> np.ndarray:
+    """A pullback loads what its forward call saved."""
+    saves = uses[uses["how"] == Use.SAVE]
+    saves = saves[np.argsort(saves["event"], kind="stable")]
+    pullbacks = np.flatnonzero(events["kind"] == Kind.PULLBACK)
+    calls = row_of(events["call"][pullbacks])
+    first, last = np.searchsorted(saves["event"], calls, "left"), np.searchsorted(saves["event"], calls, "right")
+    counts = np.where(calls >= 0, last - first, 0)
+    loads = np.empty(int(counts.sum()), USE)
+    loads["event"] = np.repeat(pullbacks, counts)
+    at = np.repeat(first, counts) + np.arange(len(loads)) - np.repeat(np.cumsum(counts) - counts, counts)
+    loads["buffer"], loads["how"] = saves["buffer"][at], int(Use.LOAD)
+    return loads
+
+
 class Renumber:
-    """Event numbers as they were handed out -> rows of the finished table; numbers without a row become -1."""
+    """Numbers as they were handed out -> rows of a finished table; numbers without a row become -1."""
 
     def __init__(self, numbers: np.ndarray) -> None:
         self.table = np.full(int(numbers[-1]) + 2 if len(numbers) else 1, -1, np.int32)
@@ -116,14 +169,15 @@ class Lookup:
 def _events(recording: Recording, scribes: list[Scribe], end_ns: int) -> np.ndarray:
     parts = []
     for scribe in scribes:
-        part = rows([scribe.events], EVENT)
+        scribe.pack()
+        part = rows([scribe.packed], EVENT)
         if recording.device is not None:
-            early = part[: scribe.real_until]
+            early = part[: sum(map(len, scribe.packed[: scribe.real_until])) // EVENT.itemsize]
             early["start_ns"] = early["end_ns"] = recording.origin_ns
             part["flags"] |= int(Flag.SIMULATED)
         parts.append(part)
         still = [
-            (number, max(start, recording.origin_ns), end_ns, parent, -1, -1, 0, scribe.lane, int(Flag.OPEN), int(Kind.SPAN), recording.text(name))
+            (number, max(start, recording.origin_ns), end_ns, parent, -1, -1, 0, scribe.lane, int(Flag.OPEN), int(Kind.SPAN), recording.text(name), -1, -1, -1, -1, 0)
             for number, start, parent, name in list(scribe.spans)
         ]
         parts.append(np.array(still, EVENT))
@@ -143,28 +197,32 @@ def _contain(events: Table) -> None:
         end[late] = np.minimum(end[late], end[parent[late]])
 
 
-def _buffers(recording: Recording, row_of: Renumber, uses: np.ndarray, events: Table, end_ns: int) -> Table:
-    made = rows([recording.made], BUFFER)
-    made = made[np.argsort(made["buffer"], kind="stable")]
-    described = recording.described
-    for buffer, (dtype, shape) in described.items():
-        made["dtype_str"][buffer], made["shape_str"][buffer] = dtype, shape
+def _buffers(recording: Recording, made: np.ndarray, row_of: Renumber, buffer_of: Renumber, uses: Table, events: Table) -> Table:
+    later = list(recording.described.items())
+    if later:
+        at = buffer_of(np.array([buffer for buffer, _ in later], np.int32))
+        description = np.array([d for _, d in later], np.int32)
+        made["description"][at[at >= 0]] = description[at >= 0]
+    names = [(recording.text(str(dtype)), recording.text(str(tuple(int(n) for n in shape)))) for dtype, shape in recording.descriptions]
+    texts = np.array([*names, (0, 0)], np.int32).reshape(-1, 2)
     table = {name: np.ascontiguousarray(made[name]) for name in TABLES["buffers"] if name in (made.dtype.names or ())}
+    table["dtype_str"], table["shape_str"] = texts[made["description"], 0], texts[made["description"], 1]
     table["alloc_ns"] = np.maximum(table["alloc_ns"] - recording.origin_ns, 0)
     table["alloc_event"] = row_of(table["alloc_event"])
     table["alloc_ns"][table["alloc_event"] < 0] = 0
-    freed = rows([recording.freed], FREE)
+    freed, freed_ns = buffer_of(np.array(recording.freed, np.int32)), np.array(recording.freed_ns, np.int64)
     table["free_ns"] = np.full(len(made), -1, np.int64)
-    table["free_ns"][freed["buffer"]] = np.maximum(freed["free_ns"] - recording.origin_ns, table["alloc_ns"][freed["buffer"]])
-    table["role"] = _roles(recording, made, table, uses, events)
+    known = freed >= 0
+    table["free_ns"][freed[known]] = np.maximum(freed_ns[known] - recording.origin_ns, table["alloc_ns"][freed[known]])
+    handed = buffer_of(np.array(sorted(recording.handed), np.int32))
+    table["role"] = _roles(handed[handed >= 0], table, uses, events)
     return {name: table[name].astype(dtype, copy=False) for name, dtype in TABLES["buffers"].items()}
 
 
-def _roles(recording: Recording, made: np.ndarray, table: Table, uses: np.ndarray, events: Table) -> np.ndarray:
+def _roles(handed: np.ndarray, table: Table, uses: Table, events: Table) -> np.ndarray:
     """The most telling thing that can be said of each buffer."""
-    count = len(made)
-    kinds = events["kind"]
-    kind, how, buffer = kinds[uses["event"]] if len(uses) else np.empty(0, np.uint8), uses["how"], uses["buffer"]
+    count = len(table["nbytes"])
+    kind, how, buffer = events["kind"][uses["event"]], uses["how"], uses["buffer"]
 
     def touched(mask: np.ndarray) -> np.ndarray:
         found = np.zeros(count, bool)
@@ -177,14 +235,14 @@ def _roles(recording: Recording, made: np.ndarray, table: Table, uses: np.ndarra
     role[touched(how == Use.SAVE)] = Role.SAVED
     role[touched((kind == Kind.PULLBACK) & (how == Use.MAKE))] = Role.COTANGENT
     role[touched((kind == Kind.ACCUMULATE) & ((how == Use.WRITE) | (how == Use.MAKE)))] = Role.ACCUMULATOR
-    handed = [b for b in recording.handed if b < count]
     role[handed] = Role.OUTPUT
     role[table["alloc_event"] < 0] = Role.INPUT
     return role
 
 
-def _copies(copies: np.ndarray, row_of: Renumber, tables: dict[str, Table], recording: Recording) -> Table:
+def _copies(copies: np.ndarray, row_of: Renumber, buffer_of: Renumber, tables: dict[str, Table], recording: Recording) -> Table:
     copies["event"], copies["because"] = row_of(copies["event"]), row_of(copies["because"])
+    copies["source"], copies["target"] = buffer_of(copies["source"]), buffer_of(copies["target"])
     copies = copies[copies["event"] >= 0]
     table = {name: np.ascontiguousarray(copies[name]) for name in TABLES["copies"] if name in (copies.dtype.names or ())}
     uses = tables["uses"]
@@ -196,7 +254,7 @@ def _copies(copies: np.ndarray, row_of: Renumber, tables: dict[str, Table], reco
         for what, last in (("read", last_read), ("written", last_write)):
             later = last[at] > copies["event"] if len(last) else np.zeros(len(copies), bool)
             table[f"{side}_{what}_later"] = np.where(known, np.where(later, YES, NO), UNKNOWN).astype(np.uint8)
-    escapes = np.isin(copies["target"], list(recording.handed))
+    escapes = np.isin(copies["target"], buffer_of(np.array(sorted(recording.handed), np.int32)))
     table["target_escapes"] = np.where(copies["target"] >= 0, np.where(escapes, YES, NO), UNKNOWN).astype(np.uint8)
     return {name: table[name].astype(dtype, copy=False) for name, dtype in TABLES["copies"].items()}
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import weakref
-from functools import partial
+from array import array
 from itertools import count
 from struct import Struct
 from typing import Any
@@ -24,21 +24,33 @@ from gradviz.record.events import Direction, Flag, Kind, Reason, State, Trigger,
 from gradviz.record.source import Lines
 
 ndarray = np.ndarray
-EVENT = Struct("<iqqiiiqhHBi").pack  # number, start, end, parent, call, site, nbytes, lane, flags, kind, name
+# number, start, end, parent, call, site, nbytes, lane, flags, kind, name, description, two inputs, output, how
+EVENT = Struct("<iqqiiiqhHBiiiiiB").pack
 USE = Struct("<iiB").pack  # event, buffer, how
-BUFFER = Struct("<iqqqiBiih").pack  # buffer, nbytes, reserved, time, event, from pool, dtype, shape, device
-FREE = Struct("<iq").pack  # buffer, time
+BUFFER = Struct("<iqqqiBih").pack  # buffer, nbytes, reserved, time, event, from pool, description, device
 COPY = Struct("<iiiqBBi").pack  # event, source, target, nbytes, direction, reason, because
-SYNC = Struct("<iBhqqBBi").pack  # event, trigger, stream lane, nbytes, host wait, value used, on device, id of the value read
+SYNC = Struct("<iBhqqBB").pack  # event, trigger, stream lane, nbytes, host wait, value used, on device
 CONTRIBUTION = Struct("<iiiBqqBi").pack  # event, variable, buffer, state, nbytes, useful, used, denormals
+A_SAVED, B_SAVED, OUT_SAVED, OUT_MADE = 1, 2, 4, 8  # bits of ``how``
 MAX_EVENTS = 20_000_000
-MAKE, READ, WRITE, VIEW, SAVE, LOAD = (int(u) for u in (Use.MAKE, Use.READ, Use.WRITE, Use.VIEW, Use.SAVE, Use.LOAD))
+SAMPLED = 32  # one event in so many is timed from end to end, to know what recording costs
+MAKE, READ, WRITE, VIEW, SAVE = (int(u) for u in (Use.MAKE, Use.READ, Use.WRITE, Use.VIEW, Use.SAVE))
 CALL, PULLBACK = int(Kind.CALL), int(Kind.PULLBACK)
 BACKWARD, FAILED = int(Flag.BACKWARD), int(Flag.FAILED)
+OWNED = int(State.OWNED)
 TINIEST = 2.2250738585072014e-308  # smallest normal double
 
 
-SHARED = ("numbers", "buffers", "lock", "strings", "lines", "lanes", "lane_ids", "live", "made", "freed", "described", "handed", "devices")
+class Ref(weakref.ref[Any]):
+    """A weak reference to the owner of a buffer. When it dies the reference itself is put on a list, which costs no Python call."""
+
+    __slots__ = ("made_by", "number")
+
+
+SHARED = (
+    "numbers", "lock", "strings", "lines", "lanes", "lane_ids", "live", "dead", "made", "freed", "freed_ns", "described", "descriptions",
+    "handed", "devices",
+)  # fmt: skip
 
 
 class Recording:
@@ -56,16 +68,18 @@ class Recording:
         shared = outer or self
         if outer is None:
             self.numbers = count()
-            self.buffers = count()
             self.lock = threading.Lock()
             self.strings: dict[str, int] = {"": 0}
             self.lines = Lines()
             self.lanes: list[tuple[str, int, str]] = []  # name, LaneKind, device
             self.lane_ids: dict[tuple[str, str], int] = {}
-            self.live: dict[int, tuple[Any, int, int]] = {}  # id of an owner -> (weak reference, buffer, event that made it)
+            self.live: dict[int, Ref] = {}  # id of an owner -> reference to it; stale once the reference is dead
+            self.dead: list[Ref] = []
             self.made: list[bytes] = []
-            self.freed: list[bytes] = []
-            self.described: dict[int, tuple[int, int]] = {}  # device buffer -> texts of dtype and shape, known after its allocation
+            self.freed = array("i")
+            self.freed_ns = array("q")
+            self.descriptions: dict[tuple[Any, tuple[int, ...]], int] = {}
+            self.described: dict[int, int] = {}  # device buffer -> description, known only after its allocation
             self.handed: set[int] = set()  # buffers given to the user
             self.devices: dict[str, Any] = {}
         else:
@@ -113,10 +127,12 @@ class Recording:
             self.origin_ns = device.now_ns()
             for scribe in self.scribes:
                 scribe.clock = self.clock
-                scribe.real_until = len(scribe.events)
+                scribe.pack()
+                scribe.real_until = len(scribe.packed)
 
     def close(self) -> None:
         """Stop; an outer recording takes over what was written."""
+        self.bury()
         self.end_ns = self.clock()
         self.open = False
         if self.outer is not None:
@@ -133,38 +149,71 @@ class Recording:
                 self.use_clock(device)
         return device
 
-    def buffer(self, value: Any, event: int) -> int:
-        """The buffer a value lives in; memory not seen before is taken to have been made by ``event`` (-1: before the recording)."""
-        if type(value) is ndarray:
-            owner = value
-            while type(base := owner.base) is ndarray:
-                owner = base
-        elif isinstance(value, (float, complex, int, np.generic)) or not hasattr(value, "nbytes"):
+    def buffer(self, value: Any) -> int:
+        """The buffer a value lives in, -1 for scalars. Memory not seen before is taken to be older than the recording."""
+        owner = self.owner(value)
+        if owner is None:
             return -1
-        else:
-            owner = self.device_of(value).owner(value)
         known = self.live.get(id(owner))
-        return known[1] if known is not None else self._meet(owner, value, event)
+        if known is not None and known() is owner:
+            return known.number
+        return self.follow(owner, value, -1).number
 
-    def _meet(self, owner: Any, value: Any, event: int) -> int:
+    def owner(self, value: Any) -> Any:
+        """The object that lives as long as the memory of ``value``; None for scalars."""
+        if type(value) is ndarray:
+            while type(base := value.base) is ndarray:
+                value = base
+            return value
+        if isinstance(value, (float, complex, int, np.generic)) or not hasattr(value, "nbytes"):
+            return None
+        return self.device_of(value).owner(value)
+
+    def output(self, value: Any, event: int) -> tuple[int, bool]:
+        """The buffer of a result, and whether ``event`` made it."""
+        owner = self.owner(value)
+        if owner is None:
+            return -1, False
+        known = self.live.get(id(owner))
+        if known is None or known() is not owner:
+            known = self.follow(owner, value, event)
+        elif known.made_by == event:
+            self.described.setdefault(known.number, self.describe(value))
+        return known.number, known.made_by == event
+
+    def follow(self, owner: Any, value: Any, event: int) -> Ref:
+        """Note a piece of memory, and when it dies."""
         device = "host" if type(value) is ndarray else self.device_of(value).name
         nbytes = owner.nbytes if type(owner) is ndarray else value.nbytes
-        return self.track(owner, nbytes, nbytes, event, 2, value.dtype, value.shape, device, self.clock())
+        return self.track(owner, nbytes, nbytes, event, 2, self.describe(value), device, self.clock())
 
-    def track(
-        self, owner: Any, nbytes: int, reserved: int, event: int, pooled: int, dtype: Any, shape: Any, device: str, time_ns: int
-    ) -> int:
-        """Follow a new piece of memory until its owner dies."""
-        buffer = next(self.buffers)
-        key = id(owner)
-        try:
-            reference = weakref.ref(owner, partial(self._free, key))
-        except TypeError:
-            reference = None
-        self.live[key] = (reference, buffer, event)
-        row = (buffer, nbytes, reserved, time_ns, event, pooled, self.text(str(dtype)), self.text(str(shape)), self._device_id(device))
-        self.made.append(BUFFER(*row))
-        return buffer
+    def track(self, owner: Any, nbytes: int, reserved: int, event: int, pooled: int, description: int, device: str, time_ns: int) -> Ref:
+        number = next(self.numbers)
+        reference = self.refer(owner, number, event)
+        self.made.append(BUFFER(number, nbytes, reserved, time_ns, event, pooled, description, self._device_id(device)))
+        return reference
+
+    def refer(self, owner: Any, number: int, event: int) -> Ref:
+        reference = Ref(owner, self.dead.append)
+        reference.number, reference.made_by = number, event
+        self.live[id(owner)] = reference
+        return reference
+
+    def bury(self) -> None:
+        """Note the buffers that died since the last event."""
+        now, dead = self.clock(), self.dead
+        while dead:
+            self.freed.append(dead.pop().number)
+            self.freed_ns.append(now)
+
+    def describe(self, value: Any) -> int:
+        """The number of a dtype and shape."""
+        key = (value.dtype, value.shape)
+        number = self.descriptions.get(key)
+        if number is None:
+            with self.lock:
+                number = self.descriptions.setdefault(key, len(self.descriptions))
+        return number
 
     def _device_id(self, name: str) -> int:
         if name not in self.devices:
@@ -172,13 +221,6 @@ class Recording:
 
             self.devices[name] = device(name)
         return list(self.devices).index(name)
-
-    def _free(self, key: int, reference: Any) -> None:
-        known = self.live.get(key)
-        if known is not None and known[0] is reference:
-            del self.live[key]
-            if self.root.open:
-                self.freed.append(FREE(known[1], self.clock()))
 
 
 class Scribe:
@@ -188,6 +230,9 @@ class Scribe:
         self.recording = recording
         self.clock = recording.clock
         self.events: list[bytes] = []
+        self.packed: list[bytes] = []
+        self.running = -1  # number of the call between `end` and `quick`
+        self.outer = -1
         self.uses: list[bytes] = []
         self.copies: list[bytes] = []
         self.syncs: list[bytes] = []
@@ -207,7 +252,8 @@ class Scribe:
         recording.scribes.append(self)
 
     def pass_to(self, other: Scribe) -> None:
-        for name in ("events", "uses", "copies", "syncs", "contributions"):
+        self.pack()
+        for name in ("packed", "uses", "copies", "syncs", "contributions"):
             getattr(other, name).extend(getattr(self, name))
         other.sites.update(self.sites)
         other.own_ns += self.own_ns
@@ -215,7 +261,10 @@ class Scribe:
 
     # ---- events
 
-    def write(self, number: int, kind: int, name: str, start_ns: int, end_ns: int, call: int, site: int, nbytes: int, flags: int) -> None:
+    def write(
+        self, number: int, kind: int, name: str, start_ns: int, end_ns: int, call: int, site: int, nbytes: int, flags: int,
+        description: int = -1, a: int = -1, b: int = -1, out: int = -1, how: int = 0,
+    ) -> None:  # fmt: skip
         recording = self.recording
         if number >= recording.max_events or not recording.open:
             self.dropped += 1
@@ -223,11 +272,80 @@ class Scribe:
         text = recording.strings.get(name)
         if text is None:
             text = recording.text(name)
-        self.events.append(EVENT(number, start_ns, end_ns, self.parent, call, site, nbytes, self.lane, self.flags | flags, kind, text))
+        self.events.append(
+            EVENT(number, start_ns, end_ns, self.parent, call, site, nbytes, self.lane, self.flags | flags, kind, text, description, a, b, out, how)
+        )
+        if recording.dead:
+            recording.bury()
+        if len(self.events) > 8192:
+            self.pack()
+
+    def pack(self) -> None:
+        """Join the rows written so far: a hundred bytes of object headers less for each."""
+        self.packed.append(b"".join(self.events))
+        self.events.clear()
 
     def site(self) -> int:
         """The user's line, or during a pullback the line of its forward call."""
         return self.site_number if self.call_number >= 0 else self.recording.lines.site(sys._getframe(2))
+
+    def quick(self, tape: Any, variable: int, name: str, start_ns: int, end_ns: int, x: Any, y: Any, out: Any, how: int) -> None:
+        """A call of one or two operands that the engine has just run, on the path where small arrays spend their time."""
+        kind = type(out)
+        if kind is not ndarray and not isinstance(out, (np.generic, float, complex)):
+            if hasattr(out, "tape"):  # an enclosing derivative recorded it
+                tape.calls[variable] = self.last
+                return
+            self._slow(tape, variable, name, start_ns, end_ns, (x, y), out, how)
+            return
+        recording = self.recording
+        live = recording.live
+        number = self.running if self.running >= 0 else next(recording.numbers)
+        self.running = -1
+        a = b = target = description = -1
+        nbytes = 8
+        if type(x) is ndarray:
+            known = live.get(id(x))
+            a = known.number if known is not None and known() is x else recording.buffer(x)
+        if type(y) is ndarray and y.ndim:
+            known = live.get(id(y))
+            b = known.number if known is not None and known() is y else recording.buffer(y)
+        if kind is ndarray:
+            if out.base is None:
+                target, how, nbytes = number, how | OUT_MADE, out.nbytes
+                reference = live[id(out)] = Ref(out, recording.dead.append)
+                reference.number = reference.made_by = number
+                key = (out.dtype, out.shape)
+                description = recording.descriptions.get(key, -1)
+                if description < 0:
+                    description = recording.describe(out)
+            else:
+                target, _ = recording.output(out, number)
+        site = self.site_number if self.call_number >= 0 else recording.lines.site(sys._getframe(2))
+        self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, 0, description, a, b, target, how)
+        self.last = tape.calls[variable] = number
+        self.sites[number] = site
+        if number % SAMPLED == 0:
+            self.own_ns += SAMPLED * (self.clock() - end_ns)
+
+    def _slow(self, tape: Any, variable: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, how: int) -> None:
+        number = self.running if self.running >= 0 else next(self.recording.numbers)
+        self.running = -1
+        self._finish(number, name, start_ns, end_ns, values, out, 0)
+        tape.calls[variable] = number
+        saved = [value for bit, value in ((A_SAVED, values[0]), (B_SAVED, values[1]), (OUT_SAVED, out)) if how & bit]
+        self.saves(number, saved)
+
+    def begin(self) -> int:
+        """A call begins: what devices do from here on belongs to it. Gives the time."""
+        self.outer, self.parent = self.parent, next(self.recording.numbers)
+        return self.clock()
+
+    def end(self) -> int:
+        """The call has run. Gives the time; `quick` then writes it down."""
+        end_ns = self.clock()
+        self.running, self.parent = self.parent, self.outer
+        return end_ns
 
     def call(self, name: str, run: Any, values: Any, flags: int = 0) -> Any:
         """Run one NumPy-level operation and write it down."""
@@ -235,78 +353,60 @@ class Scribe:
         number = next(self.recording.numbers)
         site = self.site_number if self.call_number >= 0 else self.recording.lines.site(sys._getframe(1))
         outer, self.parent = self.parent, number
-        clock = self.clock
-        start = clock()
+        start = self.clock()
         try:
             out = run(*values)
         except BaseException:
             self.parent = outer
-            self.write(number, CALL, name, start, clock(), number, site, 0, flags | FAILED)
+            self.write(number, CALL, name, start, self.clock(), number, site, 0, flags | FAILED)
             raise
-        end = clock()
+        end = self.clock()
         self.parent = outer
-        nbytes = self._used(number, values, out)
-        self.write(number, CALL, name, start, end, number, site, nbytes, flags)
-        self.last = number
-        self.sites[number] = site
-        self.own_ns += start - entered + self.clock() - end
+        self._finish(number, name, start, end, values, out, flags, site)
+        if number % SAMPLED == 0:
+            self.own_ns += SAMPLED * (start - entered + self.clock() - end)
         return out
 
     def call_plain(self, function: Any, args: Any, kwargs: Any) -> Any:
         """A call through which no gradient flows."""
         return self.call(getattr(function, "__name__", str(function)), lambda *args: function(*args, **kwargs), args)
 
-    def _used(self, number: int, values: Any, out: Any) -> int:
-        """Note which buffers a call read and made; gives the bytes it wrote."""
+    def _finish(self, number: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, flags: int, site: int = -2) -> None:
         recording, uses = self.recording, self.uses
         for value in values:
-            kind = type(value)
-            if kind is ndarray or (kind is not float and kind is not int and hasattr(value, "nbytes")):
-                buffer = recording.buffer(value, -1)
-                if buffer >= 0:
-                    uses.append(USE(number, buffer, READ))
-            elif kind in (list, tuple):
-                for item in value:
-                    if hasattr(item, "nbytes"):
-                        buffer = recording.buffer(item, -1)
-                        if buffer >= 0:
-                            uses.append(USE(number, buffer, READ))
+            for item in value if type(value) in (list, tuple) else (value,):
+                if hasattr(item, "nbytes"):
+                    buffer = recording.buffer(item)
+                    if buffer >= 0:
+                        uses.append(USE(number, buffer, READ))
         nbytes = 0
-        for value in out if type(out) in (list, tuple) or hasattr(out, "_fields") else (out,):
-            if type(value) is not ndarray and not hasattr(value, "nbytes"):
-                continue
-            buffer = recording.buffer(value, number)
-            if buffer >= 0:
-                made = self._made_by(value, number)
-                uses.append(USE(number, buffer, MAKE if made else VIEW))
-                if made:
-                    nbytes += value.nbytes
-                    if type(value) is not ndarray:
-                        recording.described.setdefault(buffer, (recording.text(str(value.dtype)), recording.text(str(value.shape))))
-        return nbytes
-
-    def _made_by(self, value: Any, number: int) -> bool:
-        owner = value
-        if type(value) is ndarray:
-            while type(base := owner.base) is ndarray:
-                owner = base
-        else:
-            owner = self.recording.device_of(value).owner(value)
-        return self.recording.live[id(owner)][2] == number
+        for value in out if isinstance(out, (list, tuple)) else (out,):
+            if hasattr(value, "nbytes"):
+                buffer, made = recording.output(value, number)
+                nbytes += value.nbytes if made or buffer < 0 else 0
+                if buffer >= 0:
+                    uses.append(USE(number, buffer, MAKE if made else VIEW))
+        if site == -2:
+            site = self.site_number if self.call_number >= 0 else recording.lines.site(sys._getframe(3))
+        self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, flags)
+        self.last = number
+        self.sites[number] = site
 
     # ---- the tape
 
     def inputs(self, tape: Any, leaves: list[Any]) -> None:
         for leaf in leaves:
-            self.recording.buffer(leaf, -1)
+            self.recording.buffer(leaf)
 
     def remembered(self, tape: Any, variable: int, kept: tuple[Any, ...]) -> None:
         """A call got a record: the variable it made, and what its pullbacks keep."""
-        number = self.last
-        tape.calls[variable] = number
+        tape.calls[variable] = self.last
+        self.saves(self.last, kept)
+
+    def saves(self, number: int, kept: Any) -> None:
         for value in kept:
             if type(value) is ndarray or hasattr(value, "nbytes"):
-                buffer = self.recording.buffer(value, -1)
+                buffer = self.recording.buffer(value)
                 if buffer >= 0:
                     self.uses.append(USE(number, buffer, SAVE))
 
@@ -314,14 +414,11 @@ class Scribe:
         """A write into memory that existed before."""
         number = next(self.recording.numbers)
         site = self.site()
-        buffer = self.recording.buffer(memory, -1)
+        buffer = self.recording.buffer(memory)
         if buffer >= 0:
             self.uses.append(USE(number, buffer, WRITE))
-        if hasattr(value, "nbytes"):
-            source = self.recording.buffer(value, -1)
-            if source >= 0:
-                self.uses.append(USE(number, source, READ))
-        self.write(number, CALL, name, start_ns, end_ns, number, site, getattr(value, "nbytes", 8), 0)
+        source = self.recording.buffer(value) if hasattr(value, "nbytes") else -1
+        self.write(number, CALL, name, start_ns, end_ns, number, site, getattr(value, "nbytes", 8), 0, a=source)
         self.last = number
         self.sites[number] = site
         tape.calls[variable] = number
@@ -339,37 +436,72 @@ class Scribe:
     def copied(self, reason: Reason, source: Any, target: Any, start_ns: int, end_ns: int, because: int = -1) -> None:
         """A copy that was made elsewhere."""
         number = next(self.recording.numbers)
-        to = self.recording.buffer(target, number)
+        to, made = self.recording.output(target, number)
         if to < 0:
             return
-        from_ = self.recording.buffer(source, -1) if source is not None else -1
+        from_ = self.recording.buffer(source) if source is not None else -1
         nbytes = target.nbytes
         direction = Direction.HOST_TO_HOST if type(target) is ndarray else Direction.DEVICE_TO_DEVICE
-        if from_ >= 0:
-            self.uses.append(USE(number, from_, READ))
-        self.uses.append(USE(number, to, MAKE))
+        self.uses.append(USE(number, to, MAKE if made else WRITE))
         self.copies.append(COPY(number, from_, to, nbytes, int(direction), int(reason), because))
         call = self.call_number if self.call_number >= 0 else because
-        site = self.site_number if self.call_number >= 0 else self.site()
-        self.write(number, int(Kind.COPY), reason.name.lower().replace("_", " "), start_ns, end_ns, call, site, nbytes, 0)
+        self.write(number, int(Kind.COPY), reason.name.lower().replace("_", " "), start_ns, end_ns, call, self.site(), nbytes, 0, a=from_)
 
     def read(self, trigger: str, value: Any) -> None:
         """Python looked at a value. On the host that costs nothing; devices report their own reads to `sync`."""
-        if type(value) is ndarray or not hasattr(value, "_owned"):
-            if type(value) is not ndarray and hasattr(value, "device") and not isinstance(value, np.generic):
-                return
+        if type(value) is ndarray or isinstance(value, (np.generic, float, complex)):
             number = next(self.recording.numbers)
             now = self.clock()
-            self.syncs.append(SYNC(number, int(Trigger[trigger.upper()]), -1, getattr(value, "nbytes", 8), 0, 2, 0, 0))
-            self.write(number, int(Kind.SYNC), trigger, now, now, self.call_number, self.site(), getattr(value, "nbytes", 8), 0)
+            nbytes = getattr(value, "nbytes", 8)
+            self.syncs.append(SYNC(number, int(Trigger[trigger.upper()]), -1, nbytes, 0, 2, 0))
+            self.write(number, int(Kind.SYNC), trigger, now, now, self.call_number, self.site(), nbytes, 0)
 
     def hand(self, value: Any) -> None:
         """A value goes to the user."""
-        buffer = self.recording.buffer(value, -1)
+        buffer = self.recording.buffer(value)
         if buffer >= 0:
             self.recording.handed.add(buffer)
 
     # ---- the reverse pass
+
+    def pulled(self, call: int, name: str, start_ns: int, end_ns: int, new: Any, number: int, variable: int, state: int) -> None:
+        """A pullback of one input ended, on the path where small arrays spend their time."""
+        recording = self.recording
+        target = description = -1
+        how = 0
+        nbytes = 8
+        if type(new) is ndarray:
+            nbytes = new.nbytes
+            if new.base is None and state == OWNED:
+                known = recording.live.get(id(new))
+                if known is not None and known() is new:
+                    target = known.number
+                else:
+                    target, how = number, OUT_MADE
+                    reference = recording.live[id(new)] = Ref(new, recording.dead.append)
+                    reference.number = reference.made_by = number
+                    description = recording.describe(new)
+            else:
+                target, made = recording.output(new, number)
+        sick = -1
+        if isinstance(new, float):
+            sick = int(0.0 < abs(new) < TINIEST)
+        elif number % SAMPLED == 0:
+            sick = denormals(new)
+        self.contributions.append(CONTRIBUTION(number, variable, target, state, nbytes, nbytes, 1, sick))
+        self.write(number, PULLBACK, name, start_ns, end_ns, call, self.sites.get(call, -1), nbytes, BACKWARD, description, -1, -1, target, how)
+        if number % SAMPLED == 0:
+            self.own_ns += SAMPLED * (self.clock() - end_ns)
+
+    def pulled_other(
+        self, call: int, name: str, start_ns: int, end_ns: int, value: Any, number: int, variable: int, state: int, nbytes: int, useful: int
+    ) -> None:
+        """A pullback of one input ended that gave something else than a host array."""
+        buffer, made = self.recording.output(value, number) if value is not None else (-1, False)
+        if buffer >= 0:
+            self.uses.append(USE(number, buffer, MAKE if made else VIEW))
+        self.contributions.append(CONTRIBUTION(number, variable, buffer, state, nbytes, useful, 1, -1))
+        self.write(number, PULLBACK, name, start_ns, end_ns, call, self.sites.get(call, -1), nbytes if made else 0, BACKWARD)
 
     def enter_pullback(self, call: int) -> tuple[int, int, int, int, int]:
         """A pullback begins; what `leave_pullback` needs is returned."""
@@ -387,39 +519,32 @@ class Scribe:
         self.parent = parent
         total = 0
         for variable, value, state, nbytes, useful, used in new:
-            buffer = self.recording.buffer(value, number) if value is not None else -1
+            buffer, made = self.recording.output(value, number) if value is not None else (-1, False)
             if buffer >= 0:
-                made = self._made_by(value, number)
                 self.uses.append(USE(number, buffer, MAKE if made else VIEW))
                 total += value.nbytes if made else 0
             self.contributions.append(CONTRIBUTION(number, variable, buffer, int(state), nbytes, useful, used, denormals(value)))
         self.write(number, PULLBACK, name, start, end, self.call_number, self.site_number, total, BACKWARD)
         self.call_number, self.site_number = outer_call, outer_site
-        self.own_ns += self.clock() - end
+        if number % SAMPLED == 0:
+            self.own_ns += SAMPLED * (self.clock() - end)
 
-    def loads(self, number: int, kept: tuple[Any, ...]) -> None:
-        """The kept values a pullback reads."""
-        for value in kept:
-            if type(value) is ndarray or hasattr(value, "nbytes"):
-                buffer = self.recording.buffer(value, -1)
-                if buffer >= 0:
-                    self.uses.append(USE(number, buffer, LOAD))
-
-    def accumulated(self, call: int, start_ns: int, target: Any, source: Any, fresh: Reason | None) -> None:
+    def accumulated(self, call: int, start_ns: int, target: Any, fresh: Reason | None) -> None:
         """A cotangent was added to another one; ``fresh`` says why a new array was needed, None if it went in place."""
         end = self.clock()
         number = next(self.recording.numbers)
-        site = self.sites.get(call, -1)
-        nbytes = getattr(source, "nbytes", 0) if source is not None else 0
-        into = self.recording.buffer(target, number) if target is not None else -1
+        nbytes = getattr(target, "nbytes", 8)
+        into, made = self.recording.output(target, number) if target is not None else (-1, False)
         if into >= 0:
-            self.uses.append(USE(number, into, MAKE if fresh is not None else WRITE))
+            self.uses.append(USE(number, into, MAKE if made else WRITE))
+        kind, name = int(Kind.ACCUMULATE), "accumulate"
         if fresh is not None and into >= 0:
-            self.copies.append(COPY(number, -1, into, target.nbytes, int(Direction.HOST_TO_HOST), int(fresh), call))
-        kind = Kind.ACCUMULATE if fresh is None or into < 0 else Kind.COPY
-        name = "accumulate" if kind is Kind.ACCUMULATE else fresh.name.lower().replace("_", " ")  # type: ignore[union-attr]
-        self.write(number, int(kind), name, start_ns, end, call, site, nbytes if fresh is None else getattr(target, "nbytes", 0), BACKWARD)
-        self.own_ns += self.clock() - end
+            kind, name = int(Kind.COPY), fresh.name.lower().replace("_", " ")
+            direction = Direction.HOST_TO_HOST if type(target) is ndarray else Direction.DEVICE_TO_DEVICE
+            self.copies.append(COPY(number, -1, into, nbytes, int(direction), int(fresh), call))
+        self.write(number, kind, name, start_ns, end, call, self.sites.get(call, -1), nbytes, BACKWARD)
+        if number % SAMPLED == 0:
+            self.own_ns += SAMPLED * (self.clock() - end)
 
     # ---- spans
 
@@ -436,8 +561,7 @@ class Scribe:
         guard.check("host_sync", trigger, self.call_number >= 0)
         number = next(self.recording.numbers)
         lane = self._stream(stream)
-        identity = hash(value) & 0x7FFFFFFF if isinstance(value, (int, float, complex)) else 0
-        self.syncs.append(SYNC(number, int(Trigger[trigger.upper()]), lane, nbytes, end_ns - start_ns, 2, 1, identity))
+        self.syncs.append(SYNC(number, int(Trigger[trigger.upper()]), lane, nbytes, end_ns - start_ns, 2, 1))
         self.write(number, int(Kind.SYNC), trigger, start_ns, end_ns, self.call_number, self.site(), nbytes, 0)
 
     def transfer(self, direction: str, reason: str, stream: str, start_ns: int, end_ns: int, nbytes: int) -> None:
@@ -448,7 +572,7 @@ class Scribe:
 
     def alloc(self, owner: object, nbytes: int, reserved_nbytes: int, from_pool: bool, time_ns: int) -> None:
         device = getattr(getattr(owner, "device", None), "name", None) or (self.recording.device.name if self.recording.device else "host")
-        self.recording.track(owner, nbytes, reserved_nbytes, self.parent, int(from_pool), "", "", device, time_ns)
+        self.recording.track(owner, nbytes, reserved_nbytes, self.parent, int(from_pool), -1, device, time_ns)
 
     def _stream(self, stream: str) -> int:
         return self.recording.lane(stream, 1, self.recording.device.name if self.recording.device else "device")
