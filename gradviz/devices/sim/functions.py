@@ -81,8 +81,6 @@ def run(
     wrapped = _wrap(device, result, met, made)
     if made or name not in VIEWS:
         cost.launch(device, COPIES.get(name, name), module, sources, made)
-    else:
-        device.clock.spend(device.preset.view_ns)
     return wrapped
 
 
@@ -156,12 +154,8 @@ def _take(
     device: SimDevice, a: SimArray, indices: Any, axis: int | None = None, out: Any = None, mode: str = "wrap"
 ) -> SimArray:
     """Out of range wraps around, and no mode is looked at."""
-    if indices.__class__ is not SimArray:
-        indices = indexing.upload(device, indices)
-    met: list[SimArray] = []
-    where = unwrap(device, "take", indices, met) if indices.__class__ is SimArray else indices
-    hosts = [unwrap(device, "take", a, met), where, axis]
-    result = device.new(np.take(*hosts, mode="wrap"))
+    where = np.asarray(indexing.index_array(device, indices))
+    result = device.new(np.take(unwrap(device, "take", a, []), where, axis, mode="wrap"))
     cost.launch(device, "take", "numpy", [where, result._host], [result._host])
     if out is None:
         return result
@@ -180,7 +174,7 @@ def _take_along_axis(device: SimDevice, arr: SimArray, indices: SimArray, axis: 
 
 def _put(device: SimDevice, a: SimArray, ind: Any, v: Any, mode: str = "wrap") -> None:
     """CuPy's method wraps by default; ``raise`` makes it wait for the check."""
-    places = ind._host if ind.__class__ is SimArray else indexing.upload(device, ind)
+    places = np.asarray(indexing.index_array(device, ind))
     values = unwrap(device, "put", v, [])
     if mode == "raise":
         device.read_hidden("bool", "put")

@@ -32,15 +32,15 @@ AT_DTYPES = {
 class Prepared:
     """An index with its arrays on the host side of the model, in range, and counted."""
 
-    __slots__ = ("arrays", "index", "nbytes")
+    __slots__ = ("advanced", "index", "nbytes")
 
     def __init__(self, device: SimDevice, shape: tuple[int, ...], index: Any) -> None:
         parts = index if isinstance(index, tuple) else (index,)
-        self.arrays = False  # whether more than a view is asked for
+        self.advanced = False  # whether more than a view is asked for
         self.nbytes = 0
         if not all(map(_is_basic, parts)):
-            self.arrays = True
-            parts = self._in_range(device, shape, [_array(device, part) for part in parts])
+            self.advanced = True
+            parts = self._in_range(device, shape, [index_array(device, part) for part in parts])
         self.index = tuple(parts)
 
     def _in_range(self, device: SimDevice, shape: tuple[int, ...], parts: list[Any]) -> list[Any]:
@@ -64,7 +64,7 @@ class Prepared:
 def getitem(device: SimDevice, array: SimArray, index: Any) -> SimArray:
     """``array[index]``: a view for slices and integers, else new memory."""
     prepared = Prepared(device, array._host.shape, index)
-    if not prepared.arrays:
+    if not prepared.advanced:
         return device.view(_view(array._host, prepared.index), array)
     taken = array._host[prepared.index]
     result = device.new(taken.copy() if np.may_share_memory(taken, array._host) else taken)
@@ -75,7 +75,7 @@ def getitem(device: SimDevice, array: SimArray, index: Any) -> SimArray:
 def setitem(device: SimDevice, array: SimArray, index: Any, value: Any) -> None:
     """``array[index] = value``."""
     prepared = Prepared(device, array._host.shape, index)
-    if prepared.arrays:
+    if prepared.advanced:
         _scatter_into(device, array._host, prepared, _values(device, array, value))
     else:
         assign(device, device.view(_view(array._host, prepared.index), array), value)
@@ -111,7 +111,7 @@ def scatter(device: SimDevice, name: str, array: Any, index: Any, value: Any = N
         raise UnsupportedOnDeviceError(f"CuPy has no {name}.at; it has {', '.join(sorted(AT_DTYPES))}.")
     prepared = Prepared(device, array._host.shape, index)
     ufunc = getattr(np, name)
-    if not prepared.arrays:
+    if not prepared.advanced:
         part = device.view(_view(array._host, prepared.index), array)
         device.ufunc(ufunc, "__call__", (part, value), {"out": (part,)})
         return
@@ -127,7 +127,21 @@ def scatter(device: SimDevice, name: str, array: Any, index: Any, value: Any = N
     device.launch(f"scatter_{name}", 3 * np.asarray(values).nbytes + prepared.nbytes, device.preset.ufunc_ns)
 
 
-def upload(device: SimDevice, index: Any) -> np.ndarray:
+def index_array(device: SimDevice, part: Any) -> Any:
+    """One part of an index: arrays as host arrays, uploads counted, the rest as it is."""
+    if part.__class__ is SimArray:
+        check(device, "indexing", part)
+        part = part._host
+    elif isinstance(part, (list, tuple, range, np.ndarray)):
+        part = _upload(device, part)
+    elif isinstance(part, (bool, np.bool_)):
+        part = np.asarray(part)
+    if isinstance(part, np.ndarray) and part.dtype.kind not in "biu":
+        raise IndexError(f"arrays used as indices must be of integer or boolean type. (actual: {part.dtype.type})")
+    return part
+
+
+def _upload(device: SimDevice, index: Any) -> np.ndarray:
     """An index that comes from the host: copied to the device, at each use."""
     host = np.asarray(index)
     if not host.size and not isinstance(index, np.ndarray):
@@ -140,20 +154,6 @@ def upload(device: SimDevice, index: Any) -> np.ndarray:
 def _is_basic(part: Any) -> bool:
     kind = part.__class__
     return kind is slice or kind is int or part is None or part is Ellipsis or isinstance(part, np.integer)
-
-
-def _array(device: SimDevice, part: Any) -> Any:
-    """One part of an index: arrays as host arrays, uploads counted, the rest as it is."""
-    if part.__class__ is SimArray:
-        check(device, "indexing", part)
-        part = part._host
-    elif isinstance(part, (list, tuple, range, np.ndarray)):
-        part = upload(device, part)
-    elif isinstance(part, (bool, np.bool_)):
-        part = np.asarray(part)
-    if isinstance(part, np.ndarray) and part.dtype.kind not in "biu":
-        raise IndexError(f"arrays used as indices must be of integer or boolean type. (actual: {part.dtype.type})")
-    return part
 
 
 def _axes_of(part: Any) -> int:
