@@ -33,6 +33,7 @@ SYNC = Struct("<iBhqqBB").pack  # event, trigger, stream lane, nbytes, host wait
 CONTRIBUTION = Struct("<iiiBqqBi").pack  # event, variable, buffer, state, nbytes, useful, used, denormals
 A_SAVED, B_SAVED, OUT_SAVED, OUT_MADE = 1, 2, 4, 8  # bits of ``how``
 MAX_EVENTS = 20_000_000
+DENSE = 16  # a cotangent with fewer than one entry in so many other than zero should have been indexed
 SAMPLED = 32  # one event in so many is timed from end to end, to know what recording costs
 MAKE, READ, WRITE, VIEW, SAVE = (int(u) for u in (Use.MAKE, Use.READ, Use.WRITE, Use.VIEW, Use.SAVE))
 CALL, PULLBACK = int(Kind.CALL), int(Kind.PULLBACK)
@@ -523,6 +524,8 @@ class Scribe:
             if buffer >= 0:
                 self.uses.append(USE(number, buffer, MAKE if made else VIEW))
                 total += value.nbytes if made else 0
+                if useful * DENSE < nbytes:
+                    guard.check("dense_zeros", name, True)
             self.contributions.append(CONTRIBUTION(number, variable, buffer, int(state), nbytes, useful, used, denormals(value)))
         self.write(number, PULLBACK, name, start, end, self.call_number, self.site_number, total, BACKWARD)
         self.call_number, self.site_number = outer_call, outer_site
