@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 LIBRARIES = tuple(str(Path(path).parent) + "/" for path in (Path(__file__).parent, np.__file__)) + ("<string>", "<frozen", "<__array_function__")
+SHELLS = ("/IPython/", "/ipykernel/")  # they lie between a magic and the cell; the user's line is never in them
 MAX_SOURCE_NBYTES = 1 << 20
 
 
@@ -46,7 +47,9 @@ class Lines:
         return -1
 
     def _meet(self, code: CodeType) -> dict[int, int] | None:
-        sites: dict[int, int] | None = None if code.co_filename.startswith(LIBRARIES) else {}
+        name = code.co_filename
+        library = name.startswith(LIBRARIES) or any(shell in name for shell in SHELLS)
+        sites: dict[int, int] | None = None if library else {}
         self.codes[id(code)] = sites
         self.found_codes = (*getattr(self, "found_codes", ()), code)  # an id stays taken while its object lives
         return sites

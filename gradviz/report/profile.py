@@ -20,13 +20,18 @@ from gradviz.report import figures
 from gradviz.report.event_list import event_list
 from gradviz.report.export_chrome import chrome_json, save_chrome
 from gradviz.report.finding_json import findings_of
-from gradviz.report.html import html_fragment, report_html
+from gradviz.report.html import Room, html_fragment, report_html, static_body
 from gradviz.report.html_compare import comparison_fragment
+from gradviz.report.interactive import MIME_TYPE, Run, interactive_fragment, interactive_html, mime_data, run_of
 from gradviz.report.text import Text, comparison_text, summary
 
 if TYPE_CHECKING:
     import networkx as nx
     from plotly.graph_objects import Figure
+
+    from gradviz.report.widget import ProfileWidget
+
+_WITHOUT_SCRIPTS = Room(findings=10, lines=15, rows=5, events=300)
 
 Path_ = str | os.PathLike[str]
 
@@ -154,9 +159,24 @@ class Profile:
         return compare(self, after)
 
     def to_html(self, path: Path_ | None = None) -> str | Path:
-        """The report as one HTML page without network: written to ``path``, or returned as text."""
-        text = report_html(self.trace, self.findings)
+        """The report as one HTML page without network: written to ``path``, or returned as text.
+
+        It holds the viewer and the whole trace; where no script runs it shows a short static report.
+        """
+        text = interactive_html(self._run(), *self._fallback()) or report_html(self.trace, self.findings)
         return text if path is None else _written(path, text)
+
+    def widget(self, before: Profile | None = None, **options: Any) -> ProfileWidget:
+        """The viewer as a live widget; see `gradviz.report.widget.ProfileWidget`.
+
+        Examples
+        --------
+        >>> view = p.widget()  # doctest: +SKIP
+        >>> p.trace.events["nbytes"][view.selected].sum()  # doctest: +SKIP
+        """
+        from gradviz.report.widget import ProfileWidget
+
+        return ProfileWidget(self, before, **options)
 
     def to_chrome_trace(self, path: Path_) -> Path:
         """Write Chrome trace JSON for ui.perfetto.dev; compressed if ``path`` ends in ``.gz``."""
@@ -177,10 +197,18 @@ class Profile:
         return str(summary(self.trace, self.findings, colour=False))
 
     def _repr_html_(self) -> str:
-        return html_fragment(self.trace, self.findings)
+        return interactive_fragment(self._run(), *self._fallback()) or html_fragment(self.trace, self.findings)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
+        return {MIME_TYPE: mime_data(self._run()), "text/html": self._repr_html_(), "text/plain": repr(self)}
+
+    def _run(self) -> Run:
+        return run_of(self.trace, self.findings, self.sources)
+
+    def _fallback(self) -> tuple[str, str]:
+        """Title and body of a page where no script runs."""
+        title = " ".join(["gradviz", str(self.trace.meta.get("label") or "")]).strip()
+        return title, static_body(self.trace, self.findings, _WITHOUT_SCRIPTS)
 
 
 class Comparison(differences.Difference):

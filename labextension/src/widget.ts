@@ -67,11 +67,16 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     if (JSON.stringify(selection) !== echo) viewer.select(selection);
   };
   const versionChanged = (): void => void viewer.update(after(), before());
+  const pushed = (message: { kind?: string }, buffers: DataView[]): void => {
+    if (message?.kind === 'push') void viewer.update(new Uint8Array(buffers[0].buffer, buffers[0].byteOffset, buffers[0].byteLength));
+  };
+  model.on('msg:custom', pushed as never);
   model.on('change:range_ns', rangeChanged);
   model.on('change:selection', selectionChanged);
   model.on('change:version', versionChanged);
   return () => {
     clearTimeout(timer);
+    model.off('msg:custom', pushed as never);
     model.off('change:range_ns', rangeChanged);
     model.off('change:selection', selectionChanged);
     model.off('change:version', versionChanged);
