@@ -37,6 +37,8 @@ class Indexed:
         """The same cotangent, of the array that ``view`` was taken of; None where a view of a view could be a copy."""
         if view[0].function in SPREADING:
             return None
+        if view[0].function is getitem and not is_basic(view[1][0]):
+            return None
         if view[0].function not in STACKING and any(views[0][0].function in RESHAPING for views, _ in self.parts):
             return None
         seen = Indexed.__new__(Indexed)
@@ -117,12 +119,17 @@ def owned(array: Any, extra: int = 0) -> bool:
         return False
     if type(array) is not ndarray:
         check = getattr(array, "_owned", None)
-        return check is not None and check()
-    if 0 in array.strides or not array.flags.writeable:
+        if check is not None:
+            return check()
+        if not hasattr(array, "strides"):
+            return False
+    elif not array.flags.writeable:
+        return False
+    if 0 in array.strides:  # broadcast views; a device's are writable
         return False
     base = array.base
     while base is not None:
-        if type(base) is not ndarray or _references(base) > ALONE + 1:
+        if not hasattr(base, "strides") or _references(base) > ALONE + 1:
             return False
         base = base.base
     return True
@@ -212,6 +219,13 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
         return whole + add_part(zeros(like(whole), whole), views, value)
     target += value
     return whole
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index makes a view."""
+    if type(index) is tuple:
+        return all(is_basic(i) for i in index)
+    return index is None or index is Ellipsis or (isinstance(index, (int, np.integer, slice)) and index is not True and index is not False)
 
 
 def may_repeat(index: Any) -> bool:

@@ -82,7 +82,7 @@ def watch_over(array: Any, tapes: list[Tape], since: dict[int, int]) -> Watch | 
 
 def region(target: Any, index: Any) -> Any:
     """The smallest array that certainly holds every entry of ``target[index]``."""
-    if not is_basic(index):
+    if not cotangent.is_basic(index):
         return target
     part = target[index]
     return part if hasattr(part, "strides") and part.shape else target[(*(index if type(index) is tuple else (index,)), None)]
@@ -152,12 +152,3 @@ def bounds(value: Any) -> tuple[int, int]:
         elif n:
             last += (n - 1) * stride
     return first, last
-
-
-def is_basic(index: Any) -> bool:
-    """Whether an index makes a view."""
-    if type(index) is tuple:
-        return all(is_basic(i) for i in index)
-    return index is None or index is Ellipsis or isinstance(index, (int, np.integer, slice))
-
-

@@ -213,7 +213,7 @@ def update_at(ufunc: np.ufunc, target: Any, index: Any, value: Any = None) -> No
     if ufunc is np.subtract:
         ufunc, value = np.add, -value
     if ufunc is not np.add:
-        raise missing(getattr(ufunc, "at"))
+        raise missing(ufunc.at)
     index = below_index(index)
     if type(index) is list:
         index = np.asarray(index, like=bottom(target))  # on a device: sent once, not again for the pullback
@@ -289,9 +289,9 @@ def install() -> None:
     for name, ufunc in COMPARISONS.items():
         setattr(Array, f"__{name}__", compare(ufunc))
     floor_divide = compare(np.floor_divide)
-    setattr(Array, "__floordiv__", floor_divide)
-    setattr(Array, "__rfloordiv__", lambda self, other: floor_divide(other, self))
-    setattr(Array, "__ifloordiv__", in_place(np.floor_divide, floor_divide))
+    Array.__floordiv__ = floor_divide
+    Array.__rfloordiv__ = lambda self, other: floor_divide(other, self)
+    Array.__ifloordiv__ = in_place(np.floor_divide, floor_divide)
     for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute}.items():
         setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: answer_ufunc(self, ufunc, "__call__", self))
     for name in METHODS:
@@ -301,10 +301,7 @@ def install() -> None:
 
 
 # methods that are the function of the same name with the array first
-METHODS = (
-    "all any argmax argmin argsort astype choose clip compress conj conjugate copy cumprod cumsum diagonal dot max mean min "
-    "nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var"
-).split()
+METHODS = ["all", "any", "argmax", "argmin", "argsort", "astype", "choose", "clip", "compress", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"]
 
 
 def method(name: str, function: Any) -> Callable[..., Any]:

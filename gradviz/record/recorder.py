@@ -34,7 +34,8 @@ CONTRIBUTION = Struct("<iiiBqqBi").pack  # event, variable, buffer, state, nbyte
 A_SAVED, B_SAVED, OUT_SAVED, OUT_MADE = 1, 2, 4, 8  # bits of ``how``
 MAX_EVENTS = 20_000_000
 DENSE = 16  # a cotangent with fewer than one entry in so many other than zero should have been indexed
-SAMPLED = 32  # one event in so many is timed from end to end, to know what recording costs
+SAMPLED_ALL = 256  # the first so many events are timed from end to end, to know what recording costs,
+SAMPLED = 32  # then one in so many
 MAKE, READ, WRITE, VIEW, SAVE = (int(u) for u in (Use.MAKE, Use.READ, Use.WRITE, Use.VIEW, Use.SAVE))
 CALL, PULLBACK = int(Kind.CALL), int(Kind.PULLBACK)
 BACKWARD, FAILED = int(Flag.BACKWARD), int(Flag.FAILED)
@@ -303,6 +304,8 @@ class Scribe:
         live = recording.live
         number = self.running if self.running >= 0 else next(recording.numbers)
         self.running = -1
+        sampled = number < SAMPLED_ALL or number % SAMPLED == 0
+        entered = self.clock() if sampled else 0
         a = b = target = description = -1
         nbytes = 8
         if type(x) is ndarray:
@@ -326,8 +329,8 @@ class Scribe:
         self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, 0, description, a, b, target, how)
         self.last = tape.calls[variable] = number
         self.sites[number] = site
-        if number % SAMPLED == 0:
-            self.own_ns += SAMPLED * (self.clock() - end_ns)
+        if sampled:
+            self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - entered)
 
     def _slow(self, tape: Any, variable: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, how: int) -> None:
         number = self.running if self.running >= 0 else next(self.recording.numbers)
@@ -364,8 +367,8 @@ class Scribe:
         end = self.clock()
         self.parent = outer
         self._finish(number, name, start, end, values, out, flags, site)
-        if number % SAMPLED == 0:
-            self.own_ns += SAMPLED * (start - entered + self.clock() - end)
+        if number % SAMPLED == 0 or number < SAMPLED_ALL:
+            self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (start - entered + self.clock() - end)
         return out
 
     def call_plain(self, function: Any, args: Any, kwargs: Any) -> Any:
@@ -491,8 +494,8 @@ class Scribe:
             sick = denormals(new)
         self.contributions.append(CONTRIBUTION(number, variable, target, state, nbytes, nbytes, 1, sick))
         self.write(number, PULLBACK, name, start_ns, end_ns, call, self.sites.get(call, -1), nbytes, BACKWARD, description, -1, -1, target, how)
-        if number % SAMPLED == 0:
-            self.own_ns += SAMPLED * (self.clock() - end_ns)
+        if number % SAMPLED == 0 or number < SAMPLED_ALL:
+            self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - end_ns)
 
     def pulled_other(
         self, call: int, name: str, start_ns: int, end_ns: int, value: Any, number: int, variable: int, state: int, nbytes: int, useful: int
@@ -529,8 +532,8 @@ class Scribe:
             self.contributions.append(CONTRIBUTION(number, variable, buffer, int(state), nbytes, useful, used, denormals(value)))
         self.write(number, PULLBACK, name, start, end, self.call_number, self.site_number, total, BACKWARD)
         self.call_number, self.site_number = outer_call, outer_site
-        if number % SAMPLED == 0:
-            self.own_ns += SAMPLED * (self.clock() - end)
+        if number % SAMPLED == 0 or number < SAMPLED_ALL:
+            self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - end)
 
     def accumulated(self, call: int, start_ns: int, target: Any, fresh: Reason | None) -> None:
         """A cotangent was added to another one; ``fresh`` says why a new array was needed, None if it went in place."""
@@ -546,8 +549,8 @@ class Scribe:
             direction = Direction.HOST_TO_HOST if type(target) is ndarray else Direction.DEVICE_TO_DEVICE
             self.copies.append(COPY(number, -1, into, nbytes, int(direction), int(fresh), call))
         self.write(number, kind, name, start_ns, end, call, self.sites.get(call, -1), nbytes, BACKWARD)
-        if number % SAMPLED == 0:
-            self.own_ns += SAMPLED * (self.clock() - end)
+        if number % SAMPLED == 0 or number < SAMPLED_ALL:
+            self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - end)
 
     # ---- spans
 

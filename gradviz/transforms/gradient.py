@@ -161,7 +161,7 @@ class Run:
             return out
         value = strip(out, self.tape.level)
         recorder = self.tape.recorder
-        if type(value) is np.ndarray and not owned(value, 1):
+        if hasattr(value, "strides") and value.shape != () and not isinstance(value, Array) and not owned(value, 1):
             value = value.copy() if recorder is None else recorder.copy(Reason.RETURNED, value)
         if recorder is not None:
             recorder.hand(value)
