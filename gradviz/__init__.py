@@ -4,6 +4,7 @@ from gradviz import numpy, rules
 from gradviz.devices.sim import simulate
 from gradviz.engine.array import Array
 from gradviz.engine.rule import rule
+from gradviz.notebook import load_ipython_extension
 from gradviz.record.guard import forbid
 from gradviz.report.profile import Profile, compare, load
 from gradviz.report.recording import profile, span
@@ -17,5 +18,5 @@ from gradviz.version import __version__
 
 __all__ = [
     "Array", "Profile", "__version__", "checkpoint", "compare", "fold", "forbid", "grad", "hessian", "hvp", "jacobian", "jvp", "load",
-    "numpy", "profile", "rule", "rules", "scan", "simulate", "span", "stop_gradient", "value_and_grad", "vjp",
+    "load_ipython_extension", "numpy", "profile", "rule", "rules", "scan", "simulate", "span", "stop_gradient", "value_and_grad", "vjp",
 ]  # fmt: skip
