@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import FOREIGN, FRESH, Array, View, constant, strip
+from gradviz.engine.array import FOREIGN, FRESH, Array, View, bottom, constant, strip
 from gradviz.engine.call import below, innermost
-from gradviz.engine.cotangent import fit, may_repeat
+from gradviz.engine.cotangent import fit, may_repeat, zeros
 from gradviz.engine.memory import held, rescue
 from gradviz.engine.rule import RULES, Like, Rule, rule
 from gradviz.engine.tape import Tape
@@ -196,9 +196,9 @@ def write_to_a(ct_owned: Any, views: Views) -> Any:
 
 def last_writes(target: Any, index: Any) -> Any:
     """1 where an entry of ``target[index] = value`` is what remains, 0 where a later entry overwrote it."""
-    numbers = np.zeros(target.shape, np.int64)
+    numbers = zeros(Like(target.shape, np.dtype(np.int64)), bottom(target))
     shape = numbers[index].shape
-    order = np.arange(1, numbers[index].size + 1).reshape(shape)
+    order = np.arange(1, numbers[index].size + 1, like=numbers).reshape(shape)
     numbers[index] = order
     return (numbers[index] == order).astype(target.dtype)
 

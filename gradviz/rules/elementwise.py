@@ -171,7 +171,11 @@ def length(x, y):
     return np.where(r == 0, math.inf, r)
 
 
-slope(np.hypot, x=lambda x, out: x / np.where(out == 0, math.inf, out), y=lambda y, out: y / np.where(out == 0, math.inf, out))
+slope(
+    np.hypot,
+    x=lambda x, out: x / np.where(out == 0, math.inf, out),
+    y=lambda y, out: y / np.where(out == 0, math.inf, out),
+)
 
 
 def arctan2_slope(x, y):
@@ -232,13 +236,13 @@ slope(np.maximum, x=lambda x, y: win(x > y, x >= y, x, y), y=lambda x, y: win(y 
 slope(np.minimum, x=lambda x, y: win(x < y, x <= y, x, y), y=lambda x, y: win(y < x, y <= x, x, y))
 slope(
     np.fmax,
-    x=lambda x, y: win((x > y) | (y != y), (x >= y) | (y != y), x, y),  # noqa: PLR0124 - only NaN differs from itself
-    y=lambda x, y: win((y > x) | (x != x), (y >= x) | (x != x), x, y),  # noqa: PLR0124
+    x=lambda x, y: win((x > y) | (y != y), (x >= y) | (y != y), x, y),
+    y=lambda x, y: win((y > x) | (x != x), (y >= x) | (x != x), x, y),
 )
 slope(
     np.fmin,
-    x=lambda x, y: win((x < y) | (y != y), (x <= y) | (y != y), x, y),  # noqa: PLR0124
-    y=lambda x, y: win((y < x) | (x != x), (y <= x) | (x != x), x, y),  # noqa: PLR0124
+    x=lambda x, y: win((x < y) | (y != y), (x <= y) | (y != y), x, y),
+    y=lambda x, y: win((y < x) | (x != x), (y <= x) | (x != x), x, y),
 )
 
 

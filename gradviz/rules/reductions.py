@@ -1,7 +1,7 @@
 """Derivatives of functions that shorten axes: sums, means, spreads, products, extrema.
 
-Each has one rule for its plain form ``f(a, axis, dtype, keepdims)``. ``where=`` and ``initial=`` are added around it by other
-functions. Options left at their defaults are not passed on: CuPy does not know them all.
+Each has one rule for its plain form ``f(a, axis, dtype, keepdims)``. ``where=`` and ``initial=`` are added around it by
+other functions. Options left at their defaults are not passed on: CuPy does not know them all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ NONE: Any = np._NoValue
 
 
 def given(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None and value is not NONE and value is not False}
+    return {
+        name: value for name, value in options.items() if value is not None and value is not NONE and value is not False
+    }
 
 
 def plain(keepdims: Any) -> bool:
@@ -50,7 +52,7 @@ def sum_to_a(ct, a_like, axis, keepdims):
 
 
 def add_up(a, axis=None, dtype=None, keepdims=False):
-    return np.add.reduce(a, axis, dtype, None, keepdims)
+    return np.add.reduce(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 total = rule(add_up, sum_to_a, name="sum", linear="each")
@@ -193,7 +195,9 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
 @composed(np.nanvar)
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NONE, correction=NONE):
     ddof = ddof if correction is NONE else correction
-    return var_where(a, axis, dtype, ddof, keepdims, ~np.isnan(a) if where is True or where is NONE else ~np.isnan(a) & where)
+    return var_where(
+        a, axis, dtype, ddof, keepdims, ~np.isnan(a) if where is True or where is NONE else ~np.isnan(a) & where
+    )
 
 
 @composed(np.nanstd)
@@ -230,7 +234,7 @@ def prod_to_a(ct, a, axis, keepdims):
 
 
 def multiply_up(a, axis=None, dtype=None, keepdims=False):
-    return np.multiply.reduce(a, axis, dtype, None, keepdims)
+    return np.multiply.reduce(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 product = rule(multiply_up, prod_to_a, name="prod")
@@ -272,7 +276,7 @@ def extremum(ufunc: np.ufunc, name: str, *functions: Any) -> Callable[..., Any]:
     """Enter the reduction by a ufunc that picks one of its arguments, and the functions that are that reduction."""
 
     def pick(a, axis=None, keepdims=False):
-        return ufunc.reduce(a, axis, None, None, keepdims)
+        return ufunc.reduce(a, axis=axis, keepdims=keepdims)
 
     found = rule(pick, extremum_to_a, name=name)
 
@@ -280,7 +284,9 @@ def extremum(ufunc: np.ufunc, name: str, *functions: Any) -> Callable[..., Any]:
         started = initial is not NONE and initial is not None
         if where is not True and where is not NONE:
             if not started:
-                raise ValueError(f"np.{name} of a masked array (where=) needs initial=, as the maximum of nothing is not defined")
+                raise ValueError(
+                    f"np.{name} of a masked array (where=) needs initial=, as the maximum of nothing is not defined"
+                )
             a = np.where(where, a, initial)
         if started and count_of(np.shape(a), axis) == 0:
             return total(a, axis, None, plain(keepdims)) + initial
@@ -328,7 +334,7 @@ def hypot_reduce_to_a(ct, out, a, axis, keepdims):
 
 def reduces(ufunc: np.ufunc, pullback: Callable[..., Any]) -> None:
     RULES[ufunc.reduce] = rule(
-        lambda a, axis=0, dtype=None, keepdims=False: ufunc.reduce(a, axis, dtype, None, keepdims),
+        lambda a, axis=0, dtype=None, keepdims=False: ufunc.reduce(a, axis=axis, dtype=dtype, keepdims=keepdims),
         pullback,
         name=f"{ufunc.__name__}.reduce",
     )

@@ -1,7 +1,7 @@
 """Derivatives of functions that run along an axis: cumulative sums, products and extrema.
 
-``out[i] = combine(out[i - 1], a[i])`` is undone by ``g[i] = ct[i] + carry[i + 1] * g[i + 1]``, where ``carry`` is the slope of the
-combination in what it carries on. Its slope in the new entry, times ``g``, is the cotangent.
+``out[i] = combine(out[i - 1], a[i])`` is undone by ``g[i] = ct[i] + carry[i + 1] * g[i + 1]``, where ``carry`` is the
+slope of the combination in what it carries on. Its slope in the new entry, times ``g``, is the cotangent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from gradviz.engine.rule import RULES, composed, rule
 from gradviz.engine.slope import conj
 from gradviz.rules.elementwise import gap, gap2, win
-from gradviz.rules.reductions import NONE, axes_of, given
+from gradviz.rules.reductions import axes_of, given
 
 
 def part(axis: int, start: int | None = None, stop: int | None = None, step: int | None = None) -> tuple[Any, ...]:
@@ -132,7 +132,10 @@ composed(np.cumulative_prod)(from_the_start(multiplied, 1))
 
 
 def accumulates(ufunc: np.ufunc, to_new: Callable[..., Any], to_carried: Callable[..., Any]) -> None:
-    """Enter ``ufunc.accumulate``, by the slopes of the ufunc in the new entry and in what is carried: (new, carried, out) -> slope."""
+    """Enter ``ufunc.accumulate``, by the slopes of the ufunc in the new entry and in what is carried.
+
+    Both slopes are functions of (new, carried, out).
+    """
 
     def accumulate_to_a(ct, out, a, axis):
         (axis,) = axes_of(axis, a.ndim)
@@ -143,7 +146,9 @@ def accumulates(ufunc: np.ufunc, to_new: Callable[..., Any], to_carried: Callabl
         return np.concatenate([first, slope_of_new], axis=axis) * carried_back(ct, slope_of_carried, axis)
 
     RULES[ufunc.accumulate] = rule(
-        lambda a, axis=0, dtype=None: ufunc.accumulate(a, axis, dtype), accumulate_to_a, name=f"{ufunc.__name__}.accumulate"
+        lambda a, axis=0, dtype=None: ufunc.accumulate(a, axis, dtype),
+        accumulate_to_a,
+        name=f"{ufunc.__name__}.accumulate",
     )
 
 
@@ -161,5 +166,7 @@ accumulates(
     np.logaddexp, lambda new, carried, out: np.exp(gap(new, out)), lambda new, carried, out: np.exp(gap(carried, out))
 )
 accumulates(
-    np.logaddexp2, lambda new, carried, out: np.exp2(gap2(new, out)), lambda new, carried, out: np.exp2(gap2(carried, out))
+    np.logaddexp2,
+    lambda new, carried, out: np.exp2(gap2(new, out)),
+    lambda new, carried, out: np.exp2(gap2(carried, out)),
 )

@@ -1,4 +1,4 @@
-"""Derivatives of functions that pick, order or compare entries: sorting, taking, choosing, order statistics, differences."""
+"""Derivatives of functions that order, pick or compare entries: sorting, order statistics, taking, differences."""
 
 from __future__ import annotations
 
@@ -49,6 +49,10 @@ def flat(a: Any, axis: int | None) -> tuple[Any, int]:
     return a, axes_of(axis, np.ndim(a))[0]
 
 
+def in_dtype(a: Any, dtype: Any) -> Any:
+    return a if a.dtype == dtype else a.astype(dtype)
+
+
 @composed(np.sort)
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     a, axis = flat(a, axis)
@@ -72,7 +76,9 @@ def median_to_a(ct, a, axis):
     return unrows(place(np.broadcast_to(share, order.shape), order, joined.ndim - 1, length), axes, a.shape)
 
 
-middle = rule(lambda a, axis=None, keepdims=False: np.median(a, axis=axis, keepdims=keepdims), median_to_a, name="median")
+middle = rule(
+    lambda a, axis=None, keepdims=False: np.median(a, axis=axis, keepdims=keepdims), median_to_a, name="median"
+)
 
 
 @composed(np.median)
@@ -99,14 +105,15 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 
 @composed(np.quantile)
-def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method: Any = "linear", keepdims=False, *, weights=None):
     if weights is not None:
         raise MissingRuleError("np.quantile and np.percentile with weights= have no derivative in gradviz.")
     ordered, axes = sorted_rows(a, axis)
+    ordered = in_dtype(ordered, np.result_type(a.dtype, q if isinstance(q, int | float) else np.asarray(q)))
     length = ordered.shape[-1]
     shape = reduced_shape(a, axes, keepdims)
     last = ordered[..., -1]
-    places = np.quantile(np.arange(length, dtype=float), q, method=method)  # where between the sorted entries each quantile is
+    places = np.quantile(np.arange(length, dtype=float), q, method=method)  # where among the sorted entries each is
 
     def at(place: float) -> Any:
         low = int(place)
@@ -119,18 +126,34 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
 
 
 @composed(np.percentile)
-def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-    return quantile(a, np.true_divide(q, 100), axis, None, False, method, keepdims, weights=weights)
+def percentile(
+    a, q, axis=None, out=None, overwrite_input=False, method: Any = "linear", keepdims=False, *, weights=None
+):
+    return quantile(
+        a,
+        q / 100 if isinstance(q, int | float) else np.true_divide(q, 100),
+        axis,
+        None,
+        False,
+        method,
+        keepdims,
+        weights=weights,
+    )
 
 
 # ---- picking
+
+
+def beside(a: Any, index: Any) -> Any:
+    """An index made on the host, where ``a`` is: a device gets it once, not again in every pullback."""
+    return np.asarray(index, like=bottom(a))
 
 
 @composed(np.take)
 def take(a, indices, axis=None, out=None, mode="raise"):
     a, axis = flat(a, axis)
     if isinstance(indices, list | tuple):
-        indices = np.asarray(indices, like=bottom(a))  # on a device: sent once, not again for every pullback
+        indices = beside(a, indices)
     if mode == "wrap":
         indices = np.remainder(indices, a.shape[axis])
     elif mode == "clip":
@@ -160,12 +183,12 @@ def take_along_axis(arr, indices, axis=-1):
 @composed(np.compress)
 def compress(condition, a, axis=None, out=None):
     a, axis = flat(a, axis)
-    return a[(slice(None),) * axis + (np.flatnonzero(bottom(condition)),)]
+    return a[(slice(None),) * axis + (beside(a, np.flatnonzero(bottom(condition))),)]
 
 
 @composed(np.extract)
 def extract(condition, arr):
-    return np.ravel(arr)[np.flatnonzero(bottom(condition))]
+    return np.ravel(arr)[beside(arr, np.flatnonzero(bottom(condition)))]
 
 
 @composed(np.select)
@@ -194,14 +217,14 @@ def choose(a, choices, out=None, mode="raise"):
 
 
 @composed(np.piecewise)
-def piecewise(x, condlist, funclist, *args, **kw):
+def piecewise(x, condlist, funclist, *args: Any, **kw: Any):
     if np.isscalar(condlist) or (np.ndim(condlist[0]) == 0 and np.ndim(x) != 0):
         condlist = [condlist]
     conditions = [np.asarray(bottom(condition), dtype=bool) for condition in condlist]
     if len(funclist) == len(conditions) + 1:
         conditions.append(~np.any(conditions, axis=0))
     elif len(funclist) != len(conditions):
-        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
+        raise ValueError(f"{len(conditions)} conditions take as many functions, or one more, not {len(funclist)}")
     result = np.zeros_like(x)
     for condition, function in zip(conditions, funclist, strict=True):
         chosen = x[condition]
@@ -213,11 +236,19 @@ def piecewise(x, condlist, funclist, *args, **kw):
 # ---- differences
 
 
+def as_piece(value: Any, a: Any, axis: int) -> Any:
+    """``value`` as a piece that can be joined to ``a``: a scalar becomes a slice of length 1."""
+    if np.ndim(value):
+        return value
+    return np.full_like(
+        a[part(axis, 0, 1)], value, dtype=value.dtype if hasattr(value, "dtype") else np.dtype(type(value))
+    )
+
+
 @composed(np.diff)
 def diff(a, n=1, axis=-1, prepend=NONE, append=NONE):
     (axis,) = axes_of(axis, np.ndim(a))
-    ends = [end if end is NONE or np.ndim(end) else np.broadcast_to(end, (*a.shape[:axis], 1, *a.shape[axis + 1 :])) for end in (prepend, append)]
-    parts = [piece for piece in (ends[0], a, ends[1]) if piece is not NONE]
+    parts = [as_piece(piece, a, axis) for piece in (prepend, a, append) if piece is not NONE]
     a = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
@@ -228,14 +259,21 @@ def diff(a, n=1, axis=-1, prepend=NONE, append=NONE):
 
 @composed(np.ediff1d)
 def ediff1d(ary, to_end=None, to_begin=None):
-    steps = diff(np.ravel(ary))
-    return np.concatenate([np.ravel(piece) for piece in (to_begin, steps, to_end) if piece is not None])
+    ary = np.ravel(ary)
+    pieces = [as_piece(piece, ary, 0) for piece in (to_begin, diff(ary), to_end) if piece is not None]
+    return np.concatenate([in_dtype(np.ravel(piece), ary.dtype) for piece in pieces])
 
 
 @composed(np.gradient)
-def gradient(f, *varargs, axis=None, edge_order=1):
+def gradient(f, *varargs: Any, axis=None, edge_order=1):
     axes = axes_of(axis, np.ndim(f))
-    spacings = [1.0] * len(axes) if not varargs else list(varargs) * len(axes) if len(varargs) == 1 and np.ndim(varargs[0]) == 0 else list(varargs)
+    spacings = (
+        [1.0] * len(axes)
+        if not varargs
+        else list(varargs) * len(axes)
+        if len(varargs) == 1 and np.ndim(varargs[0]) == 0
+        else list(varargs)
+    )
     if len(spacings) != len(axes):
         raise TypeError("invalid number of arguments")
     if edge_order not in (1, 2):
@@ -247,20 +285,24 @@ def gradient(f, *varargs, axis=None, edge_order=1):
 def slopes_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     """Central differences inside, one-sided ones at the ends."""
     if f.shape[axis] < edge_order + 1:
-        raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, edge_order + 1 elements are required."
+        )
+    rise = f[part(axis, 1)] - f[part(axis, 0, -1)]
     if np.ndim(spacing):
-        width = diff(spacing)
-        steps = np.reshape(width, [-1 if i == axis else 1 for i in range(f.ndim)])
+        steps = np.reshape(diff(spacing), [-1 if i == axis else 1 for i in range(f.ndim)])
+        before, after = steps[part(axis, 0, -1)], steps[part(axis, 1)]
+        share = before / (before + after)
+        at_first, at_last = share[part(axis, 0, 1)], 1 - share[part(axis, -1)]
     else:
-        steps = np.broadcast_to(spacing, [f.shape[axis] - 1 if i == axis else 1 for i in range(f.ndim)])
-    rises = (f[part(axis, 1)] - f[part(axis, 0, -1)]) / steps
-    before, after = steps[part(axis, 0, -1)], steps[part(axis, 1)]
-    inside = (after * rises[part(axis, 0, -1)] + before * rises[part(axis, 1)]) / (before + after)
-    first, last = rises[part(axis, 0, 1)], rises[part(axis, -1)]
+        steps, share, at_first, at_last = spacing, 0.5, 0.5, 0.5
+    slopes = rise / steps
+    inside = (1 - share) * slopes[part(axis, 0, -1)] + share * slopes[part(axis, 1)]
+    first, last = slopes[part(axis, 0, 1)], slopes[part(axis, -1)]
     if edge_order == 2:
-        first = first + (first - rises[part(axis, 1, 2)]) * steps[part(axis, 0, 1)] / (steps[part(axis, 0, 1)] + steps[part(axis, 1, 2)])
-        last = last + (last - rises[part(axis, -2, -1)]) * steps[part(axis, -1)] / (steps[part(axis, -1)] + steps[part(axis, -2, -1)])
-    return np.concatenate([first, inside, last], axis=axis)
+        first = first + (first - slopes[part(axis, 1, 2)]) * at_first
+        last = last + (last - slopes[part(axis, -2, -1)]) * at_last
+    return in_dtype(np.concatenate([first, inside, last], axis=axis), f.dtype)
 
 
 @composed(np.trapezoid)

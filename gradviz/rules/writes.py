@@ -1,4 +1,4 @@
-"""Functions that write into an array that is traced: `np.copyto`, `np.put`, `np.place`, `np.fill_diagonal`, `np.add.at`."""
+"""Functions that write into a traced array: `np.copyto`, `np.put`, `np.place`, `np.fill_diagonal`, `np.add.at`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, bottom
+from gradviz.engine.array import Array, bottom, constant
 from gradviz.engine.cotangent import add_at, fit
 from gradviz.engine.mutate import assign
 from gradviz.engine.rule import RULES, composed, rule
 from gradviz.errors import ConversionError
-from gradviz.rules.selection import along, flat
+from gradviz.rules.selection import along, beside, flat
 
 
 def writable(array: Any, name: str) -> None:
@@ -22,14 +22,14 @@ def writable(array: Any, name: str) -> None:
         )
 
 
-def repeated(values: Any, count: int, numbers: Any = None) -> Any:
-    """``count`` values, begun anew when they run out; with ``numbers``, those of them."""
-    values = np.ravel(values)
-    if numbers is None and values.size in (1, count):
+def repeated(values: Any, numbers: Any) -> Any:
+    """The values with these numbers, begun anew when they run out."""
+    if np.ndim(values) == 0:
         return values
+    values = np.ravel(values)
     if not values.size:
         raise ValueError("Cannot insert from an empty array!")
-    return values[(np.arange(count) if numbers is None else numbers) % values.size]
+    return values[numbers % values.size]
 
 
 @composed(np.copyto)
@@ -41,7 +41,7 @@ def copyto(dst, src, casting="same_kind", where=True):
 @composed(np.put)
 def put(a, ind, v, mode="raise"):
     writable(a, "put")
-    places = np.ravel(bottom(ind))
+    places = beside(a, np.ravel(bottom(ind)))
     if mode == "wrap":
         places = places % a.size
     elif mode == "clip":
@@ -51,21 +51,23 @@ def put(a, ind, v, mode="raise"):
     else:
         places = np.where(places < 0, places + a.size, places)
     if places.size:
-        assign(a, np.unravel_index(places, a.shape), repeated(v, places.size))
+        assign(a, np.unravel_index(places, a.shape), repeated(v, np.arange(places.size, like=bottom(a))))
 
 
 @composed(np.place)
 def place(arr, mask, vals):
     writable(arr, "place")
     mask = np.reshape(bottom(mask), arr.shape)
-    assign(arr, mask, repeated(vals, int(np.count_nonzero(mask))))
+    values = repeated(vals, np.reshape(np.cumsum(mask), arr.shape) - 1)
+    assign(arr, Ellipsis, np.where(mask, values, arr))
 
 
 @composed(np.putmask)
 def putmask(a, mask, values):
     writable(a, "putmask")
     mask = np.reshape(bottom(mask), a.shape)
-    assign(a, mask, repeated(values, a.size, np.flatnonzero(mask)))
+    values = repeated(values, np.reshape(np.arange(a.size, like=bottom(a)), a.shape))
+    assign(a, Ellipsis, np.where(mask, values, a))
 
 
 @composed(np.fill_diagonal)
@@ -79,7 +81,7 @@ def fill_diagonal(a, val, wrap=False):
         index: tuple[Any, ...] = (places // a.shape[1], places % a.shape[1])
     else:
         index = (np.arange(a.shape[0]),) * a.ndim
-    assign(a, index, repeated(val, len(index[0])))
+    assign(a, tuple(beside(a, i) for i in index), repeated(val, beside(a, np.arange(len(index[0])))))
 
 
 @composed(np.put_along_axis)
@@ -99,6 +101,8 @@ def add_at_to_value(ct, index, value_like):
 
 def added_at(a, index, value):
     a = a.copy()
+    if isinstance(value, Array) and not isinstance(a, Array):
+        a = constant(a)
     add_at(a, index, value)
     return a
 

@@ -1,1 +1,1 @@
-"""Every rule against numbers: `table_*.py` lists functions and arguments, `check.py` says what must hold for each of them."""
+"""Every rule against numbers: `table_*.py` lists functions and arguments, `check.py` says what must hold for each."""

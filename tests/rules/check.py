@@ -90,7 +90,7 @@ def each(function: Callable[..., Any], *args: Any, **options: Any) -> Entry:
 
 @dataclass
 class Point:
-    """An entry at random arguments: a function of those that are differentiated, with a random direction and cotangents."""
+    """An entry at random arguments: a function of those that are differentiated, with a random direction."""
 
     entry: Entry
     xs: list[Any]
@@ -151,7 +151,12 @@ def check_value(p: Point) -> None:
         if p.entry.exact:
             np.testing.assert_array_equal(g, w)
         else:
-            close(g, w, 1e-5 if np.asarray(w).dtype.itemsize in (4, 8) and np.asarray(w).dtype.char in "fF" else 1e-12, "value")
+            close(
+                g,
+                w,
+                1e-5 if np.asarray(w).dtype.itemsize in (4, 8) and np.asarray(w).dtype.char in "fF" else 1e-12,
+                "value",
+            )
 
 
 def cotangents(p: Point) -> tuple[Any, ...]:
@@ -178,7 +183,10 @@ def check_second_order(p: Point) -> None:
     cts, ws = cotangents(p), [p.random_like(x) for x in p.xs]
     argnums = tuple(range(len(p.xs)))
     first = gv.grad(lambda *xs: dot(cts, p.floats(*xs)), argnums)
-    along = lambda *xs: dot(ws, first(*xs))
+
+    def along(*xs: Any) -> Any:
+        return dot(ws, first(*xs))
+
     second = gv.grad(along, argnums)(*p.xs)
     for g, x in zip(second, p.xs, strict=True):
         same_kind(g, x, "second derivative")
@@ -280,7 +288,9 @@ def check_device(p: Point) -> None:
 
     xp = simulate("a100")
     xs = [xp.asarray(x) for x in p.xs]
-    on_device = Point(replace(p.entry, args=tuple(xp.asarray(a) if isinstance(a, np.ndarray) else a for a in p.entry.args)), xs)
+    on_device = Point(
+        replace(p.entry, args=tuple(xp.asarray(a) if isinstance(a, np.ndarray) else a for a in p.entry.args)), xs
+    )
     cts = cotangents(p)
     _, pull = gv.vjp(on_device.floats, *xs)
     sent = tuple(xp.asarray(c) for c in cts)

@@ -31,7 +31,10 @@ ENTRIES = [
     # powers and logarithms
     each(np.power, positive(2, 3), real(2, 3), is_complex=True),
     each(np.float_power, positive(2, 3), real(2, 3), is_complex=True, single=False),
-    *(entry(f"power {n}", lambda x, n=n: x**n, real(2, 3, low=0.3, high=2), is_complex=True) for n in (-2, -1, 0, 0.5, 1, 2, 3, 2.5)),
+    *(
+        entry(f"power {n}", lambda x, n=n: x**n, real(2, 3, low=0.3, high=2), is_complex=True)
+        for n in (-2, -1, 0, 0.5, 1, 2, 3, 2.5)
+    ),
     entry("power of a negative base", lambda x: x**3, real(2, 3, low=-2, high=-0.5)),
     entry("power of integers", np.power, real(2, 3), np.array([0, 1, 2]), single=False),
     entry("power of a number", lambda y: 2.0**y, real(2, 3), is_complex=True),
@@ -91,13 +94,20 @@ ENTRIES = [
     entry("where", np.where, np.array([True, False, True]), real(2, 3), real(2, 3), is_complex=True),
     entry("where with a scalar", lambda x: np.where(x > 0, x, 0.0), real(2, 3)),
     entry("where broadcasts", lambda x, y: np.where(x > 0, x, y), real(2, 1), real(3)),
-    entry("clip", lambda x, a, b: np.clip(x, a, b), real(2, 3), real(3, low=-1, high=-0.5), real(2, 1, low=0.5, high=1)),
+    entry(
+        "clip", lambda x, a, b: np.clip(x, a, b), real(2, 3), real(3, low=-1, high=-0.5), real(2, 1, low=0.5, high=1)
+    ),
     entry("clip by numbers", lambda x: np.clip(x, -0.5, 1), real(2, 3)),
     entry("clip from below", lambda x: np.clip(x, 0.1, None), real(2, 3)),
     entry("clip by keywords", lambda x: np.clip(x, max=0.1), real(2, 3)),
     entry("clip with crossed bounds", lambda x, a: np.clip(x, a, 0.1), real(2, 3), real(3)),
     # options of ufuncs
-    entry("ufunc where", lambda x: np.exp(x, where=np.array([True, False, True]), out=np.zeros_like(x)), real(2, 3), device=False),
+    entry(
+        "ufunc where",
+        lambda x, m: np.exp(x, where=m, out=np.zeros_like(x)),
+        real(2, 3),
+        np.array([True, False, True]),
+    ),
     entry("ufunc dtype", lambda x: np.multiply(x, 2, dtype=np.float64), real(2, 3), single=False),
     entry("ufunc outer", np.multiply.outer, real(2), real(3), is_complex=True),
 ]
