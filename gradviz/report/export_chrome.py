@@ -25,6 +25,7 @@ from gradviz.version import __version__
 _MOMENTS = 20_000
 _BUFFERS = 10_000
 _CHUNK_LINES = 10_000
+_FINDINGS_TRACK = 1_000_000  # beyond every lane; Perfetto keeps track 0 for itself
 
 
 def chrome_json(trace: Trace, findings: Iterable[Any] = ()) -> str:
@@ -94,7 +95,7 @@ def _lines(trace: Trace, found: list[Finding]) -> Iterator[str]:
         yield from _spans(trace, lane, tracks, flows)
     yield from _counters(trace)
     yield from _buffers(trace)
-    yield from _instants(trace, found, tracks)
+    yield from _instants(trace, found)
 
 
 def _names(every: list[Lane], processes: dict[str, int]) -> Iterator[str]:
@@ -180,24 +181,26 @@ def _buffers(trace: Trace) -> Iterator[str]:
     times = zip(_microseconds(buffers["alloc_ns"][rows]), _microseconds(ends_ns), strict=True)
     for row, (begin, end) in zip(rows.tolist(), times, strict=True):
         role = Role(int(buffers["role"][row])).name.lower()
-        shape = plain(trace.text(int(buffers["shape_str"][row])), 80)
-        dtype = plain(trace.text(int(buffers["dtype_str"][row])), 40)
-        one = f'"cat":"buffer","id":"b{row}","name":{_dumped(f"{role} {shape} {dtype}".rstrip())},"pid":1,"tid":0'
-        facts = f'"nbytes":{int(buffers["nbytes"][row])},"event":{int(buffers["alloc_event"][row])}'
-        yield f'{{"ph":"b",{one},"ts":{begin!r},"args":{{{facts}}}}}'
+        facts = {"buffer": row, "nbytes": int(buffers["nbytes"][row]), "event": int(buffers["alloc_event"][row])}
+        facts |= {name: plain(trace.text(int(buffers[f"{name}_str"][row])), 80) for name in ("shape", "dtype")}
+        one = f'"cat":"buffer","id":"b{row}","name":"{role}","pid":1,"tid":0'
+        yield f'{{"ph":"b",{one},"ts":{begin!r},"args":{_dumped(facts)}}}'
         yield f'{{"ph":"e",{one},"ts":{end!r}}}'
 
 
-def _instants(trace: Trace, found: list[Finding], tracks: dict[int, str]) -> Iterator[str]:
-    events = trace.events
+def _instants(trace: Trace, found: list[Finding]) -> Iterator[str]:
+    """Each finding where its first evidence begins, on a track of their own."""
+    if found:
+        name = {"ph": "M", "pid": 1, "tid": _FINDINGS_TRACK, "name": "thread_name", "args": {"name": "findings"}}
+        yield _dumped(name)
     for finding in found:
-        event = next((event for event in finding.events if event < len(trace)), -1)
-        track = tracks[int(events["lane"][event])] if event >= 0 else '"pid":1,"tid":0'
-        (ts,) = _microseconds(events["start_ns"][[event]]) if event >= 0 else (0.0,)
+        rows = [event for event in finding.events[:1] if event < len(trace)]
+        (ts,) = _microseconds(trace.events["start_ns"][rows]) if rows else (0.0,)
         args = {"line": plain(finding.where), "cost_ns": finding.cost_ns, "cost_nbytes": finding.cost_nbytes}
         args |= {"severity": finding.severity, "remedy": plain(finding.remedy, 2000)}
         title = _dumped(plain(finding.title, 500))
-        yield f'{{"ph":"i","s":"g","name":{title},"cat":"finding",{track},"ts":{ts!r},"args":{_dumped(args)}}}'
+        head = f'"ph":"i","s":"t","name":{title},"cat":"finding","pid":1,"tid":{_FINDINGS_TRACK}'
+        yield f'{{{head},"ts":{ts!r},"args":{_dumped(args)}}}'
 
 
 def _microseconds(ns: np.ndarray) -> list[float]:

@@ -14,6 +14,7 @@ from gradviz.record.trace import Trace
 from gradviz.report.palette import KIND_COLOURS, ROLE_COLOURS
 from gradviz.report.plain import plain
 from gradviz.report.text import recording_text, simulated_text
+from gradviz.report.ticks import size_tick, ticks
 from gradviz.report.units import count_text, duration_text, nbytes_text
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def timeline(trace: Trace, most: int = 3000) -> Figure:
     longest = np.zeros(len(trace), bool)
     longest[np.argsort(-duration_ns, kind="stable")[:most]] = True
     rows_of = [(lane, level) for lane in lanes(trace) for level in range(int(lane.depth.max()) + 1)]
-    labels = [plain(lane.name, 24) + ("" if level == 0 else "\u200b" * level) for lane, level in rows_of]
+    # Rows are known by their label: an inner row has the same lane, so its label is a text that shows as nothing.
+    labels = [plain(lane.name, 24) if level == 0 else "\u200b" * row for row, (lane, level) in enumerate(rows_of)]
     figure = go.Figure()
     for kind in Kind:
         chosen, places = [], []
@@ -54,6 +56,8 @@ def timeline(trace: Trace, most: int = 3000) -> Figure:
                 marker={"color": KIND_COLOURS[kind], "line": {"width": 0}},
                 text=[_markup_free(trace.name(row)) for row in chosen],
                 textposition="inside",
+                insidetextanchor="start",
+                textangle=0,
                 customdata=[
                     [row, duration_text(int(duration_ns[row])), _markup_free(trace.where(row))] for row in chosen
                 ],
@@ -62,8 +66,9 @@ def timeline(trace: Trace, most: int = 3000) -> Figure:
     drawn = int(longest.sum())
     shown = "" if drawn == len(trace) else f"; the longest {count_text(drawn)} shown"
     figure.update_layout(
-        barmode="overlay", bargap=0.08, height=140 + 24 * len(labels), **_layout(trace, "Timeline", shown)
+        barmode="overlay", bargap=0.08, height=180 + 24 * len(labels), **_layout(trace, "Timeline", shown)
     )
+    figure.update_layout(uniformtext={"minsize": 10, "mode": "hide"})
     figure.update_yaxes(categoryorder="array", categoryarray=labels[::-1])
     return figure
 
@@ -86,6 +91,7 @@ def memory(trace: Trace) -> Figure:
                 name=role.name.lower(),
                 stackgroup="alive",
                 line={"shape": "hv", "width": 0.5, "color": ROLE_COLOURS[role]},
+                fillcolor=ROLE_COLOURS[role],
                 text=[nbytes_text(value) for value in found.nbytes[:, role].tolist()],
                 hovertemplate="%{text}<extra>%{fullData.name}</extra>",
             )
@@ -98,7 +104,8 @@ def memory(trace: Trace) -> Figure:
         else f"; {count_text(len(found.times_ns))} of {count_text(found.moments)} moments"
     )
     figure.update_layout(hovermode="x unified", **_layout(trace, "Memory", shown))
-    figure.update_yaxes(title="bytes alive", exponentformat="SI", ticksuffix="B")
+    marks = ticks(found.peak_nbytes, 6, base=2)
+    figure.update_yaxes(title="bytes alive", tickvals=marks, ticktext=[size_tick(mark) for mark in marks])
     return figure
 
 
@@ -116,8 +123,8 @@ def _layout(trace: Trace, title: str, shown: str) -> dict[str, Any]:
         "title": {"text": f"{title}<br><sup>{note}</sup>"},
         "template": "plotly_white",
         "xaxis": {"title": "time (ms)", "rangemode": "tozero"},
-        "legend": {"orientation": "h", "y": -0.2},
-        "margin": {"t": 70, "r": 20},
+        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"},
+        "margin": {"t": 70, "r": 20, "b": 90},
     }
 
 

@@ -17,7 +17,7 @@ from gradviz.record.trace import Trace
 from gradviz.report.finding_json import findings_of
 from gradviz.report.page import document, escaped
 from gradviz.report.svg_memory import memory_svg
-from gradviz.report.svg_timeline import telling_window, timeline_svg
+from gradviz.report.svg_timeline import WINDOW_EVENTS, telling_window, timeline_svg
 from gradviz.report.text import recording_text, simulated_text
 from gradviz.report.units import count_text, duration_text, nbytes_text, share_text
 from gradviz.version import __version__
@@ -238,7 +238,7 @@ def _timeline(trace: Trace, found: list[Finding], room: Room) -> str:
     marked = found[: room.findings]
     whole = timeline_svg(trace, marked, room.events)
     plots = [f'<div class="plot">{whole.svg}</div>']
-    if whole.merged > len(trace) // 2:
+    if whole.merged > len(trace) // 2 and len(trace) > 3 * WINDOW_EVENTS:
         window_ns, why = telling_window(trace, marked)
         closer = timeline_svg(trace, marked, room.events, window_ns)
         plots.append(f'<p class="closer">A closer look: {escaped(why)}</p><div class="plot">{closer.svg}</div>')
@@ -291,7 +291,7 @@ def _syncs(trace: Trace, room: Room) -> str:
     rows = [
         [
             *_numbers(count_text(group.count), duration_text(group.wait_ns), duration_text(group.idle_ns)),
-            f"<td>{group.trigger.name.lower()}{', never used' if group.unused == group.count else ''}</td>",
+            f'<td class="name">{group.trigger.name.lower()}{", never used" if group.unused == group.count else ""}</td>',
             f"<td>{'backward' if group.backward else 'forward'}</td>",
             f'<td class="where"><code>{escaped(group.where)}</code></td>',
         ]

@@ -9,7 +9,7 @@ import numpy as np
 from gradviz.graph.memory import Memory
 from gradviz.record.events import Role
 from gradviz.report.page import escaped
-from gradviz.report.svg_timeline import tick_text, ticks
+from gradviz.report.ticks import size_tick, ticks, time_tick
 from gradviz.report.units import duration_text, nbytes_text
 
 _WIDTH_PX = 1080
@@ -67,11 +67,10 @@ def _axes(whole_ns: int, top_nbytes: float) -> Iterator[str]:
     for nbytes in ticks(top_nbytes, 5, base=2):
         y_px = _y_px(nbytes, top_nbytes)
         yield f'<line class="grid" x1="{_LEFT_PX}" x2="{_WIDTH_PX - 8}" y1="{y_px:.1f}" y2="{y_px:.1f}"/>'
-        label = nbytes_text(nbytes).replace(".00", "").replace(".0", "") if nbytes else "0"
-        yield f'<text class="faint" x="{_LEFT_PX - 6}" y="{y_px + 4:.1f}" text-anchor="end">{label}</text>'
+        yield f'<text class="faint" x="{_LEFT_PX - 6}" y="{y_px + 4:.1f}" text-anchor="end">{size_tick(nbytes)}</text>'
     for tick_ns in ticks(whole_ns, 8):
         x_px = _LEFT_PX + _PLOT_PX * tick_ns / whole_ns
-        yield f'<text class="faint" x="{x_px:.1f}" y="{_BOTTOM_PX + 16}">{tick_text(tick_ns)}</text>'
+        yield f'<text class="faint" x="{x_px:.1f}" y="{_BOTTOM_PX + 16}">{time_tick(tick_ns)}</text>'
 
 
 def _peak(found: Memory, whole_ns: int, top_nbytes: float) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from gradviz.record.events import Flag, Kind
 from gradviz.record.trace import Trace
 from gradviz.report.page import escaped
 from gradviz.report.plain import clipped, plain
+from gradviz.report.ticks import ticks, time_tick
 from gradviz.report.units import count_text, duration_text
 
 _WIDTH_PX = 1080
@@ -25,7 +25,7 @@ _LANE_GAP_PX = 10
 _MOST_LANES = 16
 _MOST_LEVELS = 12
 _CHARACTER_PX = 6.2
-_WINDOW_EVENTS = 120
+WINDOW_EVENTS = 120
 _DARK_ON = {Kind.SPAN, Kind.ACCUMULATE, Kind.PULLBACK}
 
 
@@ -110,11 +110,11 @@ def telling_window(trace: Trace, findings: Sequence[Finding]) -> tuple[tuple[int
         event = int(backward[0]) if len(backward) else 0
     order = np.argsort(events["start_ns"], kind="stable")
     position = int(np.searchsorted(events["start_ns"][order], events["start_ns"][event]))
-    first, last = max(position - _WINDOW_EVENTS // 3, 0), min(position + 2 * _WINDOW_EVENTS // 3, len(trace) - 1)
+    first, last = max(position - WINDOW_EVENTS // 3, 0), min(position + 2 * WINDOW_EVENTS // 3, len(trace) - 1)
     from_ns, until_ns = (int(events["start_ns"][order[place]]) for place in (first, last))
     until_ns = max(until_ns, from_ns + 1)
     what = f"around finding {number}" if number else "where the backward pass begins"
-    return (from_ns, until_ns), f"{what}, {duration_text(until_ns - from_ns)} from {tick_text(from_ns)} on"
+    return (from_ns, until_ns), f"{what}, {duration_text(until_ns - from_ns)} from {time_tick(from_ns)} on"
 
 
 def _note(events: int, merged: int, deep: int, lanes_left: int) -> str:
@@ -131,7 +131,7 @@ def _note(events: int, merged: int, deep: int, lanes_left: int) -> str:
 def _lane(
     trace: Trace, lane: Lane, levels: int, top_px: int, scale: _Scale, seen: np.ndarray, alone: np.ndarray
 ) -> Iterator[str]:
-    yield f'<text x="0" y="{top_px + 12}">{escaped(clipped(plain(lane.name), 20))}</text>'
+    yield f'<text x="0" y="{top_px + 12}">{escaped(clipped(plain(lane.name), 18))}</text>'
     if levels > 1:
         yield f'<text class="faint" x="0" y="{top_px + 27}">{duration_text(lane.busy_ns)} busy</text>'
     yield f'<rect class="band" x="{_LEFT_PX}" y="{top_px}" width="{_PLOT_PX}" height="{levels * _ROW_PX}"/>'
@@ -184,7 +184,7 @@ def _axis(scale: _Scale, bottom_px: int) -> Iterator[str]:
         sign = "+" if scale.from_ns and after_ns else ""
         yield f'<line class="grid" x1="{x_px:.1f}" x2="{x_px:.1f}" y1="20" y2="{bottom_px}"/>'
         if x_px < _WIDTH_PX - 40:
-            yield f'<text class="faint" x="{x_px + 3:.1f}" y="28">{sign}{tick_text(after_ns)}</text>'
+            yield f'<text class="faint" x="{x_px + 3:.1f}" y="28">{sign}{time_tick(after_ns)}</text>'
 
 
 def _flags(trace: Trace, findings: Sequence[Finding], scale: _Scale, bottom_px: int) -> Iterator[str]:
@@ -199,24 +199,3 @@ def _flags(trace: Trace, findings: Sequence[Finding], scale: _Scale, bottom_px: 
                 title = f"<title>{escaped(finding.title)}</title>"
                 yield f'<line class="mark" x1="{x_px:.1f}" x2="{x_px:.1f}" y1="14" y2="{bottom_px}"/>'
                 yield f'<text class="flag" x="{x_px:.1f}" y="11" text-anchor="middle">{number}{title}</text>'
-
-
-def tick_text(ns: float) -> str:
-    """The label of a tick on a time axis: no digits that say nothing."""
-    return re.sub(r"\.0+ ", " ", duration_text(ns)) if ns else "0"
-
-
-def ticks(whole: float, most: int, base: int = 10) -> list[float]:
-    """Round numbers from 0 up to ``whole``: at most ``most`` steps of 1, 2 or 5 (of powers of 2, for base 2).
-
-    Examples
-    --------
-    >>> ticks(9.8, 5), ticks(3000, 4, base=2)
-    ([0.0, 2.0, 4.0, 6.0, 8.0], [0.0, 1024.0, 2048.0])
-    """
-    factors = (2, 2.5, 2) if base == 10 else (2,)
-    step, turn = 1.0, 0
-    while whole / step > most:
-        step *= factors[turn % len(factors)]
-        turn += 1
-    return [step * i for i in range(int(whole / step) + 1)]

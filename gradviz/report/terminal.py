@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -74,12 +73,12 @@ class Paper:
         ]
         return " ".join(part for part in parts if part)
 
-    def joined(self, parts: Sequence[str], between: str = " · ") -> list[str]:
-        """The parts one after the other, in as many lines as they need; no part is broken."""
+    def joined(self, parts: Sequence[str], between: str = " · ", width: int = 0) -> list[str]:
+        """The parts one after the other, in as many lines of ``width`` columns as they need; no part is broken."""
         lines = [""]
         for part in parts:
             longer = lines[-1] + between + part if lines[-1] else part
-            if shown_width(longer) <= self.width:
+            if shown_width(longer) <= (width or self.width):
                 lines[-1] = longer
             else:
                 lines.append(part)
@@ -87,33 +86,34 @@ class Paper:
 
     def wrapped(self, text: str, first: str, indent: int) -> list[str]:
         """``text`` in lines behind the word ``first``; ``indent`` columns are left free."""
-        lines = textwrap.wrap(text, max(self.width - indent, 20)) or [""]
+        width = self.width - indent
+        lines = self.joined([clipped(word, width) for word in text.split()], " ", width)
         head = " " * 4 + self.styled(first.ljust(indent - 4), "dim")
         return [head + lines[0], *(" " * indent + line for line in lines[1:])]
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
         """A table with headings; no line is wider than the paper."""
-        widths = [
-            max([shown_width(column.name), *(shown_width(row[i]) for row in rows)]) for i, column in enumerate(columns)
-        ]
-        widths = [width if c.flexible else min(width, c.most) for width, c in zip(widths, columns, strict=True)]
-        room = (
-            self.width
-            - 1
-            - 2 * (len(columns) - 1)
-            - sum(w for w, c in zip(widths, columns, strict=True) if not c.flexible)
-        )
-        keep = [not column.flexible or room >= _LEAST_FLEXIBLE for column in columns]
-        widths = [min(width, room) if column.flexible else width for width, column in zip(widths, columns, strict=True)]
-        heading = self.styled(self._row(columns, [column.name for column in columns], widths, keep), "dim")
-        return [heading, *(self._row(columns, row, widths, keep, styled=True) for row in rows)]
+        names = [column.name for column in columns]
+        widths = self._widths(columns, [names, *rows])
+        heading = self.styled(self._row(columns, names, widths), "dim")
+        return [heading, *(self._row(columns, row, widths, styled=True) for row in rows)]
 
-    def _row(
-        self, columns: Sequence[Column], row: Sequence[str], widths: list[int], keep: list[bool], styled: bool = False
-    ) -> str:
+    def _widths(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
+        """A width for each column; 0 for a flexible one without room. The widest give way until the rest fits."""
+        wanted = [max(map(shown_width, cells)) for cells in zip(*rows, strict=True)]
+        widths = [0 if c.flexible else min(width, c.most) for width, c in zip(wanted, columns, strict=True)]
+        room = self.width - 1 - sum(widths) - 2 * (len(columns) - 1)
+        for i, column in enumerate(columns):
+            if column.flexible and room >= _LEAST_FLEXIBLE:
+                widths[i] = min(wanted[i], room)
+        while 1 + sum(widths) + 2 * (sum(width > 0 for width in widths) - 1) > self.width:
+            widths[widths.index(max(widths))] -= 1
+        return widths
+
+    def _row(self, columns: Sequence[Column], row: Sequence[str], widths: list[int], styled: bool = False) -> str:
         cells = []
-        for column, text, width, kept in zip(columns, row, widths, keep, strict=True):
-            if kept:
+        for column, text, width in zip(columns, row, widths, strict=True):
+            if width or not column.flexible:
                 text = clipped(text, width, column.keep_end)
                 pad = " " * (width - shown_width(text))
                 text = self.styled(text, column.style) if styled else text

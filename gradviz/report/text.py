@@ -14,7 +14,7 @@ from gradviz.graph.shares import shares
 from gradviz.graph.syncs import syncs_by_trigger
 from gradviz.record.trace import Trace
 from gradviz.report.finding_json import findings_of
-from gradviz.report.plain import plain
+from gradviz.report.plain import clipped, plain, shown_width
 from gradviz.report.terminal import Column, Paper, Style, bar, chart
 from gradviz.report.units import count_text, duration_text, nbytes_text, share_text
 
@@ -120,7 +120,8 @@ def _findings(paper: Paper, trace: Trace, found: list[Finding], top: int) -> lis
     if not found:
         return [paper.heading("Findings"), " none: nothing here wastes enough time or memory to be worth a change"]
     cost_ns = min(sum(finding.cost_ns for finding in found if not finding.harmless), _duration_ns(trace))
-    note = f"{count_text(len(found))}, together {duration_text(cost_ns)} of {duration_text(_duration_ns(trace))}"
+    together = f", together {duration_text(cost_ns)} of {duration_text(_duration_ns(trace))}" if cost_ns else ""
+    note = count_text(len(found), "finding") + together
     rows = [paper.heading("Findings", note)]
     for number, finding in enumerate(found[:top], 1):
         rows += [*[""] * (number > 1), *_finding(paper, number, finding)]
@@ -136,8 +137,12 @@ def _finding(paper: Paper, number: int, finding: Finding) -> list[str]:
     cost += ["simulated"] if finding.simulated else []
     mark = "harmless now" if finding.harmless else finding.severity
     style = "dim" if finding.harmless else _SEVERITY_STYLE[finding.severity]
-    title = paper.ends(f"{number:>2}  {plain(finding.title)}", plain(finding.where, 60), "bold")
-    rows = [title, "    " + paper.styled(f"● {mark}", style) + "  " + " · ".join(cost)]
+    where = clipped(plain(finding.where), paper.width // 3, keep_end=True)
+    room = paper.width - 6 - shown_width(where)
+    first, *further = paper.joined([clipped(word, room) for word in plain(finding.title).split()], " ", room)
+    rows = [paper.ends(f"{number:>2}  {first}", where, "bold")]
+    rows += ["    " + paper.styled(line, "bold") for line in further]
+    rows.append("  ".join(["    " + paper.styled(f"● {mark}", style), *[" · ".join(cost)] * bool(cost)]))
     for word, text in (("why", finding.reason), ("do", finding.remedy), ("valid if", finding.valid_if)):
         if text:
             rows += paper.wrapped(plain(text, 2000), word, 14)
