@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,74 +12,8 @@ from gradviz.engine.call import call, call_without_gradient, missing
 from gradviz.engine.cotangent import may_repeat
 from gradviz.engine.mutate import adopt, assign, below_index, overwrite, take
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, OUT_POSITION, RULES
+from gradviz.engine.straight import BINARY, REFLECTED, UNARY, take_one, write_straight_paths
 from gradviz.errors import ConversionError
-
-float64 = np.float64
-ndarray = np.ndarray
-SCALARS = frozenset({float, complex, np.float64, np.float32, np.complex128, np.complex64})  # one type, one dtype
-
-X, X_FIT = (("x",), False), (("x",), True)
-Y = (("y",), False)
-A = (("a",), False)
-XY, XY_FIT = (("x", "y"), False), (("x", "y"), True)
-
-
-def binary(ufunc: np.ufunc, compute: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Any]:
-    """The operator of one ufunc. Straight-line: small arrays spend their time here."""
-    keeps: Any = None
-    steady = ufunc in (np.add, np.subtract, np.multiply, np.true_divide)  # the type of a constant does not choose the algorithm
-
-    def operate(self: Array, other: Any) -> Any:
-        nonlocal keeps
-        tape = self.tape
-        if tape is None or not tape.quick:
-            return general(ufunc, (self, other))
-        kind = type(other)
-        x = self.value
-        recorder = tape.recorder
-        start_ns = 0 if recorder is None else recorder.begin()
-        if kind is float or kind is int:
-            y = constant_array(other) if steady and type(x) is ndarray and x.dtype is FLOAT64 else other
-            out = compute(x, y)
-            key, parents = X, self.index
-        elif (kind is Array or kind is View) and other.tape is tape:
-            y = other.value
-            out = compute(x, y)
-            kind = type(x)
-            same = kind is type(y) and (kind in SCALARS or (x.shape == y.shape and x.dtype == y.dtype))
-            key, parents = (XY if same else XY_FIT), (self.index, other.index)
-        else:
-            if recorder is not None:
-                recorder.end()
-            return general(ufunc, (self, other))
-        end_ns = 0 if recorder is None else recorder.end()
-        if keeps is None:
-            keeps = RULES[ufunc].keeps
-        log = tape.log
-        index = len(log)
-        log.append((keeps.get(key) or RULES[ufunc].variant(key).keep)(parents, out, x, y))
-        if recorder is not None:
-            rule = RULES[ufunc]
-            recorder.quick(tape, index, rule.name, start_ns, end_ns, x, y, out, rule.variant(key).saves)
-        return Array(out, tape, index)
-
-    return operate
-
-
-CONSTANTS: dict[float, np.ndarray] = {}
-FLOAT64 = np.dtype(np.float64)
-
-
-def constant_array(number: float) -> np.ndarray:
-    """A Python number as a 0-d array, which NumPy adds and multiplies in 0.30 µs where the number itself takes it 0.48 µs."""
-    found = CONSTANTS.get(number)
-    if found is None:
-        if number == 0:  # 0.0 and -0.0 are one key
-            return np.array(float(number))
-        if len(CONSTANTS) > 1000:
-            CONSTANTS.clear()
-        found = CONSTANTS[number] = np.array(float(number))
-    return found
 
 
 def general(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
@@ -93,28 +26,6 @@ def general(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
     if ufunc in NO_GRADIENT:
         return call_without_gradient(ufunc, inputs, {})
     raise missing(ufunc)
-
-
-def reflected(ufunc: np.ufunc, compute: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Any]:
-    """``other <op> self`` where ``other`` is no traced array."""
-    rule: Any = None
-
-    def operate(self: Array, other: Any) -> Any:
-        nonlocal rule
-        tape = self.tape
-        kind = type(other)
-        if tape is None or not tape.quick or tape.recorder is not None or (kind is not float and kind is not int):
-            return general(ufunc, (other, self))
-        y = self.value
-        out = compute(other, y)
-        if rule is None:
-            rule = RULES[ufunc]
-        log = tape.log
-        index = len(log)
-        log.append(rule.variant(Y).keep(self.index, out, other, y))
-        return Array(out, tape, index)
-
-    return operate
 
 
 def in_place(ufunc: np.ufunc, operate: Callable[[Array, Any], Any]) -> Callable[[Array, Any], Any]:
@@ -142,25 +53,11 @@ def as_array(result: Any) -> Any:
 def answer_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if not kwargs and method == "__call__":
         if len(inputs) == 1:
-            tape = self.tape
-            rule = RULES.get(ufunc)
-            if rule is None or tape is None or not tape.quick:
-                return general(ufunc, inputs)
-            value = self.value
-            recorder = tape.recorder
-            start_ns = 0 if recorder is None else recorder.begin()
-            out = ufunc(value)
-            end_ns = 0 if recorder is None else recorder.end()
-            key = X if type(out) is float64 or out.dtype is value.dtype else X_FIT
-            log = tape.log
-            index = len(log)
-            log.append((rule.keeps.get(key) or rule.variant(key).keep)(self.index, out, value))
-            if recorder is not None:
-                recorder.quick(tape, index, rule.name, start_ns, end_ns, value, None, out, rule.variant(key).saves)
-            return Array(out, tape, index)
-        if len(inputs) == 2 and ufunc in OPERATORS:
+            straight = UNARY.get(ufunc)
+            return straight(self) if straight is not None else general(ufunc, inputs)
+        if len(inputs) == 2 and ufunc in BINARY:
             x, y = inputs
-            return OPERATORS[ufunc](x, y) if isinstance(x, Array) else REFLECTED[ufunc](y, x)
+            return BINARY[ufunc](x, y) if isinstance(x, Array) else general(ufunc, inputs)
         return general(ufunc, inputs)
     if method == "at":
         return update_at(ufunc, *inputs)
@@ -262,15 +159,22 @@ def into(out: Any, result: Any) -> Any:
 
 # ---- put on the class
 
-SYMBOLS = {
+OPERATORS = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power, "matmul": np.matmul,
-    "mod": np.remainder,
+    "mod": np.remainder, "floordiv": np.floor_divide,
 }  # fmt: skip
 COMPARISONS = {
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
 }  # fmt: skip
-OPERATORS: dict[Any, Callable[..., Any]] = {}
-REFLECTED: dict[Any, Callable[..., Any]] = {}
+
+
+def operator_of(ufunc: np.ufunc) -> Callable[[Array, Any], Any]:
+    return BINARY.get(ufunc) or (lambda self, other: general(ufunc, (self, other)))
+
+
+def reflected(ufunc: np.ufunc) -> Callable[[Array, Any], Any]:
+    """``other <op> self`` where ``other`` is no traced array."""
+    return lambda self, other: general(ufunc, (other, self))
 
 
 def compare(ufunc: np.ufunc) -> Callable[[Array, Any], Any]:
@@ -278,20 +182,14 @@ def compare(ufunc: np.ufunc) -> Callable[[Array, Any], Any]:
 
 
 def install() -> None:
-    """Give `Array` its operators, protocols and methods."""
-    for name, ufunc in SYMBOLS.items():
-        compute = getattr(operator, name)
-        OPERATORS[ufunc] = binary(ufunc, compute)
-        REFLECTED[ufunc] = reflected(ufunc, compute)
-        setattr(Array, f"__{name}__", OPERATORS[ufunc])
-        setattr(Array, f"__r{name}__", REFLECTED[ufunc])
-        setattr(Array, f"__i{name}__", in_place(ufunc, OPERATORS[ufunc]))
+    """Give `Array` its operators, protocols and methods; done when all rules are known."""
+    write_straight_paths(general)
+    for name, ufunc in OPERATORS.items():
+        setattr(Array, f"__{name}__", operator_of(ufunc))
+        setattr(Array, f"__r{name}__", REFLECTED.get(ufunc) or reflected(ufunc))
+        setattr(Array, f"__i{name}__", in_place(ufunc, operator_of(ufunc)))
     for name, ufunc in COMPARISONS.items():
         setattr(Array, f"__{name}__", compare(ufunc))
-    floor_divide = compare(np.floor_divide)
-    Array.__floordiv__ = floor_divide
-    Array.__rfloordiv__ = lambda self, other: floor_divide(other, self)
-    Array.__ifloordiv__ = in_place(np.floor_divide, floor_divide)
     for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute}.items():
         setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: answer_ufunc(self, ufunc, "__call__", self))
     for name in METHODS:
@@ -344,22 +242,9 @@ def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
 
 
 def get_item(self: Array, index: Any) -> Any:
-    """``self[index]``. One number or slice of a plain array goes straight, since loops over ``p[i]`` are made of it."""
     kind = type(index)
-    tape = self.tape
-    if (kind is int or kind is slice) and tape is not None and tape.quick:
-        value = self.value
-        if type(value) is ndarray:
-            recorder = tape.recorder
-            start_ns = 0 if recorder is None else recorder.clock()
-            out = value[index]
-            end_ns = 0 if recorder is None else recorder.clock()
-            log = tape.log
-            number = len(log)
-            log.append((take.keeps.get(A) or take.variant(A).keep)(self.index, out, value, index))
-            if recorder is not None:
-                recorder.quick(tape, number, "getitem", start_ns, end_ns, value, None, out, 0)
-            return View(out, tape, number, self, (take, (index,))) if type(out) is ndarray else Array(out, tape, number)
+    if kind is int or kind is slice:
+        return take_one(self, index)
     return call(take, (self, below_index(index)))
 
 

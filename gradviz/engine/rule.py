@@ -74,6 +74,7 @@ class Variant(NamedTuple):
     keep: Callable[..., tuple[Any, ...]]  # (parents, out, *arguments) -> record
     code: int
     saves: int  # bits: 1 the first argument, 2 the second, 4 the output
+    slots: tuple[str, ...]  # what the record holds after step and parents, as source text
 
 
 class Rule:
@@ -93,7 +94,7 @@ class Rule:
     """
 
     __slots__ = ("bind", "constant", "elementwise", "function", "inputs", "linear", "name", "outputs", "parameters", "positions",
-                 "pullbacks", "run", "sequence", "slopes", "variants", "view", "joint", "foreign", "keeps")  # fmt: skip
+                 "pullbacks", "run", "sequence", "slopes", "variants", "view", "joint", "foreign", "straight")  # fmt: skip
 
     def __init__(
         self,
@@ -113,12 +114,12 @@ class Rule:
         self.constant = frozenset(constant)
         self.view, self.elementwise, self.linear = view, elementwise, linear
         self.sequence, self.outputs = sequence, outputs
+        self.straight = elementwise and not outputs and function is not np.absolute  # one result, of the dtype of its operand
         self.pullbacks: dict[str, Callable[..., Any]] = {}
         self.joint: dict[str, tuple[str, ...]] = {}  # input -> the inputs whose cotangents one pullback makes together
         self.foreign = not getattr(function, "__module__", "").startswith(("numpy", "gradviz", "scipy", "_operator"))
         self.slopes: dict[str, Callable[..., Any]] = {}
         self.variants: dict[Any, Variant] = {}
-        self.keeps: dict[Any, Callable[..., Any]] = {}  # the record makers of ``variants``, one look-up nearer
         self.parameters, self.bind, self.run = _binder(function, signature)
         self.inputs: tuple[str, ...] = ()
         self.positions: tuple[int, ...] = ()
@@ -162,7 +163,6 @@ class Rule:
         self.inputs = tuple(name for name in self.parameters if name in self.pullbacks)
         self.positions = tuple(self.parameters.index(name) for name in self.inputs)
         self.variants.clear()
-        self.keeps.clear()
 
     def reads(self, target: str) -> tuple[str, ...]:
         """The names a pullback reads, checked against the signature."""
@@ -186,7 +186,6 @@ class Rule:
         found = self.variants.get(key)
         if found is None:
             found = self.variants[key] = _compile(self, *key)
-            self.keeps[key] = found.keep
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -353,4 +352,4 @@ def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     step = Step(rule, active, space["back"], parts, owns=any("ct_owned" in rule.reads(t) for t in active), single=not sequence)
     STEPS.append(step)
     saves = sum(bit for bit, name in zip((1, 2, 4), (*rule.parameters[:2], *[""] * (2 - len(rule.parameters)), "out"), strict=False) if name in slots)
-    return Variant(space["keep"], code, saves)
+    return Variant(space["keep"], code, saves, tuple(slots))

@@ -48,21 +48,36 @@ def _signature(function: Any, inputs: int) -> str:
     return {1: "x", 2: "x, y", 3: "x, y, z", 4: "x, y, z, w"}[count]
 
 
+PULLBACK_SOURCE = """
+def {title}(ct{reads}):
+    slope = derivative({arguments})
+    if type(slope) is ndarray and slope.dtype is FLOAT64 and slope.nbytes <= IN_PLACE_NBYTES:
+        return ct * slope
+    return product(ct, slope)
+"""
+SAFE_SOURCE = """
+def {title}(ct{reads}):
+    return product(ct, derivative({arguments}))
+"""
+FLOAT64 = np.dtype(np.float64)
+
+
 def _pullback(name: str, target: str, derivative: Callable[..., Any], product: Callable[..., Any]) -> Callable[..., Any]:
-    """``def sin_to_x(ct, x): return product(ct, derivative(x))``, by that name and with those parameters."""
+    """``def sin_to_x(ct, x): return product(ct, derivative(x))``, by that name, with those parameters, and short for small arrays."""
     reads = ", ".join(inspect.signature(derivative).parameters)
-    space = {"product": product, "derivative": derivative}
+    space = {"product": product, "derivative": derivative, "ndarray": ndarray, "FLOAT64": FLOAT64, "IN_PLACE_NBYTES": IN_PLACE_NBYTES}
     title = f"{name}_to_{target}"
-    exec(f"def {title}(ct{', ' + reads if reads else ''}):\n    return product(ct, derivative({reads}))", space)  # noqa: S102
+    source = PULLBACK_SOURCE if product is times else SAFE_SOURCE
+    exec(source.format(title=title, reads=", " + reads if reads else "", arguments=reads), space)  # noqa: S102
     return space[title]
 
 
-def times(ct: Any, derivative: Any) -> Any:
-    """Cotangent times the conjugate of a slope, in the slope's memory where nobody else holds it."""
+def times(ct: Any, derivative: Any, callers: int = 0) -> Any:
+    """Cotangent times the conjugate of a slope, in the slope's memory where nobody but ``callers`` variables holds it."""
     if type(derivative) is ndarray:
         if derivative.dtype.kind == "c":
             return ct * np.conj(derivative)
-        if derivative.nbytes > IN_PLACE_NBYTES and owned(derivative) and type(ct) is ndarray and _fits(ct, derivative):
+        if derivative.nbytes > IN_PLACE_NBYTES and owned(derivative, callers) and type(ct) is ndarray and _fits(ct, derivative):
             return np.multiply(ct, derivative, out=derivative)
         return ct * derivative
     return ct * conj(derivative)
@@ -74,7 +89,7 @@ def _fits(ct: Any, into: Any) -> bool:
 
 def times_safely(ct: Any, derivative: Any) -> Any:
     """As `times`, with 0 where the cotangent is 0 whatever the slope is there."""
-    product = ct * conj(derivative)
+    product = times(ct, derivative, 1)
     if type(product) is ndarray and np.isfinite(np.add.reduce(product, axis=None)):
         return product
     if isinstance(product, np.generic) and np.isfinite(product):

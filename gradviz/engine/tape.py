@@ -45,7 +45,7 @@ class Tape:
         self.leaves = 0
         self.recorder = recorder
         self.calls: dict[int, int] = {}  # variable -> number of its call in the trace, while a recorder listens
-        self.quick = True  # open, and on the straight path of gradviz.engine.protocols
+        self.quick = recorder is None  # open and unwatched: calls may take the paths of gradviz.engine.straight
         self.watches: dict[int, Any] = {}  # see gradviz.engine.memory
         _alive.tapes.add(self)
 

@@ -16,7 +16,6 @@ from gradviz.engine.tape import Tape
 from gradviz.record.events import Reason, State
 
 ndarray = np.ndarray
-BORROWED, OWNED = int(State.BORROWED), int(State.OWNED)
 
 
 def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
@@ -70,20 +69,11 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
 def reverse_one(tape: Tape, step: Step, call: int, ct: Any, record: tuple[Any, ...]) -> Any:
     """Run the one pullback of a step between two looks at the clock."""
     recorder, parent = tape.recorder, record[1]
-    number, outer, outer_call, outer_site, start = recorder.enter_pullback(call)
-    new = step.back(ct, record)
-    end = recorder.clock()
-    recorder.parent, recorder.call_number, recorder.site_number = outer, outer_call, outer_site
     variable = -2 - parent if parent < tape.leaves else tape.calls.get(parent, -1)
-    name = step.title
-    if type(new) is ndarray:
-        state = BORROWED if new is ct or new.base is not None else OWNED
-        recorder.pulled(call, name, start, end, new, number, variable, state)
-    elif isinstance(new, np.generic):
-        recorder.pulled(call, name, start, end, new, number, variable, BORROWED if new is ct else OWNED)
-    else:
+    new = recorder.pull(step.back, ct, record, call, step.title, variable)
+    if type(new) is not ndarray and not isinstance(new, float):
         value, state, nbytes, useful = describe(new, ct, step.rule)
-        recorder.pulled_other(call, name, start, end, value, number, variable, state, nbytes, useful)
+        recorder.pulled_other(call, step.title, value, variable, state, nbytes, useful)
     return new
 
 
