@@ -291,7 +291,7 @@ def _syncs(trace: Trace, room: Room) -> str:
     rows = [
         [
             *_numbers(count_text(group.count), duration_text(group.wait_ns), duration_text(group.idle_ns)),
-            f'<td class="name">{group.trigger.name.lower()}{", never used" if group.unused == group.count else ""}</td>',
+            f'<td class="name">{group.trigger.name.lower()}{", unused" if group.unused == group.count else ""}</td>',
             f"<td>{'backward' if group.backward else 'forward'}</td>",
             f'<td class="where"><code>{escaped(group.where)}</code></td>',
         ]
