@@ -44,7 +44,7 @@ def _finding(trace: Trace, every: Copies, rows: np.ndarray, group: Group) -> Fin
         f"{bytes_text(every.nbytes[rows].max())}, {times_text(len(group))}",
         reason="The same values are repeated in memory, and read from there again.",
         remedy="Leave it small: operations broadcast by themselves, and np.broadcast_to repeats without memory.",
-        before="tiled = np.tile(b, (len(x), 1))\ny = x + tiled",
+        before="wide = np.repeat(b[None], len(x), axis=0)\ny = x + wide",
         after="y = x + b\n",
         valid_if="What follows takes broadcast operands and does not write into the repeated array.",
     )

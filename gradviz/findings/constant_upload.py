@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradviz.findings.evidence import Group, groups, statement
+from gradviz.findings.evidence import Group, groups, statement, took_ns
 from gradviz.findings.finding import Finding
 from gradviz.findings.words import bytes_text, times_text
 from gradviz.record.events import Answer, Direction, Reason
@@ -31,11 +31,19 @@ def find(trace: Trace) -> list[Finding]:
     _, which, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
     again = counts[which] >= _REPEATS
     rows, event = rows[again], event[again]
-    took_ns = events["end_ns"][event] - events["start_ns"][event]
     return [
         _finding(trace, bool((source[again][group.rows] >= 0).all()), group)
-        for group in groups(trace, event, took_ns, copies["nbytes"][rows])
+        for group in groups(trace, event, _spent_ns(trace, event), copies["nbytes"][rows])
     ]
+
+
+def _spent_ns(trace: Trace, event: np.ndarray) -> np.ndarray:
+    """Time of each upload: on the link, or of the host, which prepares it when the call that needs it begins."""
+    events = trace.events
+    call, start_ns = events["call"][event], events["start_ns"][event]
+    within = (call >= 0) & (events["start_ns"][call] <= start_ns) & (start_ns <= events["end_ns"][call])
+    preparing_ns = np.minimum(start_ns - events["start_ns"][call], took_ns(trace)[call] // 2)
+    return np.maximum(events["end_ns"][event] - start_ns, np.where(within, preparing_ns, 0))
 
 
 def _finding(trace: Trace, same_array: bool, group: Group) -> Finding:

@@ -43,7 +43,7 @@ def _finding(trace: Trace, middle: np.ndarray, first: np.ndarray, group: Group) 
         title=f"{many_text(len(group), 'copy', 'copies')} of {size} copied again at once",
         reason="The array in the middle was written once, read once and dropped.",
         remedy="Make one copy that does both: the right order, dtype and memory at once.",
-        before="a = np.ascontiguousarray(x.T)\nb = a.copy()",
+        before="a = x.T.copy()  # in a function\nb = a.copy()",
         after="b = x.T.copy()\n",
         valid_if="Nothing else looks at the first copy.",
     )

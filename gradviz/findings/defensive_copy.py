@@ -12,7 +12,7 @@ from gradviz.findings.copies import Copies, copies, needed
 from gradviz.findings.evidence import Group, groups, statement
 from gradviz.findings.finding import Finding
 from gradviz.findings.words import bytes_text, many_text, time_text
-from gradviz.record.events import Answer, Reason
+from gradviz.record.events import Answer, Kind, Reason
 from gradviz.record.trace import Trace
 
 KIND = "defensive_copy"
@@ -78,12 +78,14 @@ def _because(trace: Trace, every: Copies, row: int, reader: int) -> str:
     if every.reason[row] == Reason.CALLERS_ARRAY:
         return "the array that is written to belongs to the caller"
     if every.because[row] >= 0:
-        return f"a pullback of {_place(trace, int(every.because[row]))} reads the old value"
+        return f"the pullback of {_place(trace, int(every.because[row]))} reads the old value"
     if reader >= 0:
         return f"{_place(trace, reader)} reads the old value after the new one is written"
     return "the caller holds the old array"
 
 
 def _place(trace: Trace, event: int) -> str:
-    where = trace.where(event)
-    return f"{trace.name(event)} ({where})" if where else trace.name(event)
+    call, where = int(trace.events["call"][event]), trace.where(event)
+    reversing = trace.events["kind"][event] == Kind.PULLBACK and call >= 0
+    name = f"the pullback of {trace.name(call)}" if reversing else trace.name(event)
+    return f"{name} ({where})" if where else name

@@ -40,8 +40,8 @@ def _finding(trace: Trace, buffers: np.ndarray, group: Group) -> Finding:
         buffers=buffers[buffers >= 0],
         confidence=0.8,
         title=f"cotangents of {group.name} have decayed into denormals, {times_text(len(group))}",
-        reason="Each step back multiplies the cotangent by a small factor. What arrives here is below 1e-308, so this part "
-        "of the backward pass adds nothing to the gradient.",
+        reason="Each step back multiplies the cotangent by a small factor. What arrives here is below 1e-308, so this "
+        "part of the backward pass adds nothing to the gradient.",
         remedy="Stop the gradient so many steps back, or scale the recurrence so that it does not vanish.",
         before="for t in range(n):\n    h = np.tanh(h * a) + x[t]",
         after="if t % 100 == 0: h = gv.stop_gradient(h)\nh = np.tanh(h * a) + x[t]",

@@ -13,6 +13,7 @@ from gradviz.record.trace import Trace
 
 KIND = "peak_memory"
 _PART = 0.25
+_ARRAYS = 4  # a peak of fewer is what any program needs that reads one array and makes another
 _MOST = 3
 
 # role -> (why it is held, what to do, before, after, when that is valid)
@@ -42,12 +43,13 @@ _ELSE = (
 
 
 def find(trace: Trace) -> list[Finding]:
-    """Up to three lines that hold more than a quarter of the peak, and more than 1 MiB, each."""
+    """Up to three lines that each hold more than a quarter of the peak, more than 1 MiB, in four arrays or more."""
     peak = memory(trace)
     if peak.peak_nbytes < LEAST_NBYTES:
         return []
     made_here = [one for one in holders(trace, peak.peak_ns) if one.role not in (Role.INPUT, Role.OUTPUT) and one.where]
-    large = [one for one in made_here if one.nbytes >= max(_PART * peak.peak_nbytes, LEAST_NBYTES)]
+    least = max(_PART * peak.peak_nbytes, LEAST_NBYTES)
+    large = [one for one in made_here if one.nbytes >= least and len(one.buffers) >= _ARRAYS]
     return [_held(trace, one, peak.peak_nbytes) for one in large[:_MOST]]
 
 
@@ -66,13 +68,18 @@ def _held(trace: Trace, holder: Holder, peak_nbytes: int) -> Finding:
         buffers=holder.buffers,
         count=len(holder.buffers),
         title=f"{bytes_text(holder.nbytes)} of the peak of {bytes_text(peak_nbytes)} ({share:.0%}) are "
-        f"{many_text(len(holder.buffers), 'array')} of {holder.name}",
+        f"{many_text(len(holder.buffers), 'array')} of {_maker(holder)}",
         reason=f"{reason} Most memory was in use {_when(trace)}.",
         remedy=remedy,
         before=before,
         after=after,
         valid_if=valid_if,
     )
+
+
+def _maker(holder: Holder) -> str:
+    call, pulled, _ = holder.name.partition(" › ")
+    return f"the pullback of {call}" if pulled else call
 
 
 def _when(trace: Trace) -> str:

@@ -53,6 +53,7 @@ class Replay:
         last = np.searchsorted(start_ns, done_ns, side="left") - 1
         finished_ns = np.where(last >= 0, np.append(reached_ns, 0)[last], 0)
         self.lag_ns = np.maximum(done_ns - np.maximum(np.minimum(finished_ns, done_ns), asked_ns), 0)
+        self.left_ns = np.maximum(finished_ns - done_ns, 0)  # work of other streams, which the wait did not wait for
         self.all_ns = self._takes_ns(np.ones(len(self.waits), bool))
 
     def saved_ns(self, waits: np.ndarray) -> int:
@@ -61,12 +62,11 @@ class Replay:
 
     def _takes_ns(self, kept: np.ndarray) -> int:
         host = device = 0
-        steps = (column.tolist() for column in (self.work_ns, self.reach_ns, self.host_ns))
-        for work, reach, busy, keep, lag in zip(
-            *steps, [*kept.tolist(), False], [*self.lag_ns.tolist(), 0], strict=True
-        ):
+        stretches = (self.work_ns, self.reach_ns, self.host_ns)
+        waits = (np.append(kept, False), np.append(self.lag_ns, 0), np.append(self.left_ns, 0))
+        for work, reach, busy, keep, lag, left in zip(*(c.tolist() for c in (*stretches, *waits)), strict=True):
             device = max(device + work, host + reach)
             host += busy
             if keep:
-                host = max(host, device) + lag
+                host = max(host, device - left) + lag
         return max(host, device)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.findings.evidence import Group, inside
+from gradviz.findings.evidence import Group, backward, inside
 from gradviz.findings.finding import Finding
 from gradviz.findings.waits import SIZE_TRIGGERS, trigger_text, wait_findings, waits
 from gradviz.findings.words import times_text
@@ -20,12 +20,12 @@ def find(trace: Trace) -> list[Finding]:
     """Waits outside pullbacks for the size of a result: masks as index, nonzero, unique."""
     every = waits(trace)
     chosen = np.flatnonzero((every.pullback < 0) & np.isin(every.trigger, SIZE_TRIGGERS))
-    call = inside(trace, Kind.CALL)
+    call, late = inside(trace, Kind.CALL), backward(trace)
     trigger = every.trigger[chosen]
 
     def texts(group: Group, cost: str) -> dict[str, Any]:
         caller = int(call[group.events[0]])
-        name = trace.name(caller) if caller >= 0 else group.name
+        name = trace.name(caller) if caller >= 0 else "the backward pass" if late[group.events[0]] else "a call"
         return {
             "title": f"{name} waits {times_text(len(group))} to know how large its result is",
             "reason": f"The host cannot go on before it knows the shape of what comes from "

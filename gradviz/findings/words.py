@@ -15,7 +15,7 @@ def bytes_text(nbytes: float) -> str:
     """
     for unit in ("B", "KiB", "MiB", "GiB"):
         if nbytes < 1000 or unit == "GiB":
-            return f"{nbytes:.3g} {unit}"
+            return f"{nbytes:.3g} {unit}" if nbytes < 1000 else f"{nbytes:.0f} {unit}"
         nbytes /= 1024
     raise AssertionError
 
