@@ -10,7 +10,7 @@ import numpy as np
 from gradviz.engine.array import Array, View, constant, strip
 from gradviz.engine.cotangent import Picked
 from gradviz.engine.memory import memory_of
-from gradviz.engine.rule import NO_GRADIENT, RULES, STEPS, Rule, Step
+from gradviz.engine.rule import STEPS, Rule, Step
 from gradviz.engine.tape import Tape
 from gradviz.errors import EscapedArrayError, MissingRuleError, NotDifferentiableError
 
@@ -103,7 +103,11 @@ def remember(
     positions: list[int],
 ) -> Any:
     """Write the record of a call that has run, and wrap its output."""
-    inputs = [values[rule.parameters.index(name)] for name in active] if not positions else values[rule.parameters.index(active[0])]
+    inputs = (
+        [values[rule.parameters.index(name)] for name in active]
+        if not positions
+        else values[rule.parameters.index(active[0])]
+    )
     fitted = rule.outputs or not all(alike(rule, value, out) for value in inputs)
     variant = rule.variant((active, fitted))
     log = tape.log

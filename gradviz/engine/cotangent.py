@@ -198,7 +198,7 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
     """Add ``value`` to a part of ``whole``, in place where that is possible, and give the result."""
     if not whole.shape:
         return whole + value.reshape(())
-    if len(views) == 1 and type(views[0][1][0]) is int:
+    if len(views) == 1 and views[0][0].function is getitem and type(views[0][1][0]) is int:
         whole[views[0][1][0]] += value
         return whole
     target = whole
@@ -211,6 +211,9 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
             add_at(target, index, value)
         else:
             target[index] += value
+        return whole
+    if rule.function is np.broadcast_to:
+        target += unbroadcast(value, target.shape)
         return whole
     target = rule.run(target, *rest)
     if type(target) is ndarray and not target.flags.writeable:  # np.diagonal's views
@@ -225,7 +228,11 @@ def is_basic(index: Any) -> bool:
     """Whether an index makes a view."""
     if type(index) is tuple:
         return all(is_basic(i) for i in index)
-    return index is None or index is Ellipsis or (isinstance(index, (int, np.integer, slice)) and index is not True and index is not False)
+    return (
+        index is None
+        or index is Ellipsis
+        or (isinstance(index, (int, np.integer, slice)) and index is not True and index is not False)
+    )
 
 
 def may_repeat(index: Any) -> bool:
@@ -274,7 +281,9 @@ def add_at(target: Any, index: Any, value: Any) -> None:
 def row_numbers(index: Any, shape: tuple[int, ...]) -> Any:
     """The rows that integer arrays for the leading axes name, counted as in memory; None for any other index."""
     parts = index if type(index) is tuple else (index,)
-    arrays = [np.asarray(part) for part in parts if not isinstance(part, slice) and part is not None and part is not Ellipsis]
+    arrays = [
+        np.asarray(part) for part in parts if not isinstance(part, slice) and part is not None and part is not Ellipsis
+    ]
     if len(arrays) < len(parts) or any(a.dtype.kind not in "iu" for a in arrays):
         return None
     rows: Any = 0
@@ -315,4 +324,3 @@ def unbroadcast(ct: Any, shape: tuple[int, ...]) -> Any:
         ct = np.sum(ct, axis=axes, keepdims=True)
         ct = ct[(0,) * lead] if lead else ct
     return ct if ct.shape == shape else np.broadcast_to(ct, shape)
-

@@ -48,7 +48,9 @@ class Forward:
             if isinstance(value, Array) and value.tape is self:
                 tangents[name] = value.index
             elif name == rule.sequence and any(isinstance(item, Array) and item.tape is self for item in value):
-                tangents[name] = [item.index if isinstance(item, Array) and item.tape is self else None for item in value]
+                tangents[name] = [
+                    item.index if isinstance(item, Array) and item.tape is self else None for item in value
+                ]
         out = rule.run(*values)
         if not tangents:
             return out
@@ -77,11 +79,18 @@ class Forward:
 def tangent_of(rule: Rule, values: list[Any], out: Any, tangents: dict[str, Any]) -> Any:
     """The tangent of ``out``, from those of some inputs."""
     if rule.slopes:
-        return shaped(sum_of([_along_slope(rule, name, tangent, values, out) for name, tangent in tangents.items()]), out)
+        return shaped(
+            sum_of([_along_slope(rule, name, tangent, values, out) for name, tangent in tangents.items()]), out
+        )
     if rule.linear == "each" and rule.sequence is None:
-        return shaped(sum_of([rule.run(*_with(rule, values, {name: tangent})) for name, tangent in tangents.items()]), out)
+        return shaped(
+            sum_of([rule.run(*_with(rule, values, {name: tangent})) for name, tangent in tangents.items()]), out
+        )
     if rule.linear == "joint":
-        filled = {name: _filled(tangents.get(name), values[position]) for name, position in zip(rule.inputs, rule.positions, strict=True)}
+        filled = {
+            name: _filled(tangents.get(name), values[position])
+            for name, position in zip(rule.inputs, rule.positions, strict=True)
+        }
         return shaped(rule.run(*_with(rule, values, filled)), out)
     return transposed_twice(rule, values, out, tangents)
 
@@ -99,8 +108,14 @@ def shaped(tangent: Any, out: Any) -> Any:
         return tangent
     if np.shape(tangent) != np.shape(out):
         tangent = np.broadcast_to(tangent, np.shape(out))
-    if getattr(tangent, "dtype", None) != getattr(out, "dtype", None) and hasattr(tangent, "dtype") and hasattr(out, "dtype"):
-        tangent = (np.real(tangent) if out.dtype.kind != "c" and tangent.dtype.kind == "c" else tangent).astype(out.dtype)
+    if (
+        getattr(tangent, "dtype", None) != getattr(out, "dtype", None)
+        and hasattr(tangent, "dtype")
+        and hasattr(out, "dtype")
+    ):
+        tangent = (np.real(tangent) if out.dtype.kind != "c" and tangent.dtype.kind == "c" else tangent).astype(
+            out.dtype
+        )
     return tangent
 
 
@@ -127,7 +142,9 @@ def transposed_twice(rule: Rule, values: list[Any], out: Any, tangents: dict[str
     several = rule.outputs and isinstance(out, (tuple, list))
     outs = list(out) if several else [out]
     flowing = [k for k, o in enumerate(outs) if getattr(o, "dtype", np.dtype(float)).kind in "fc"]
-    probes: list[Any] = [Array(np.ones_like(o), tape, tape.leaf()) if k in flowing else None for k, o in enumerate(outs)]
+    probes: list[Any] = [
+        Array(np.ones_like(o), tape, tape.leaf()) if k in flowing else None for k, o in enumerate(outs)
+    ]
     active = tuple(tangents)
     variant = rule.variant((active, True))
     if active == (rule.sequence,):

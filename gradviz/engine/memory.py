@@ -52,7 +52,12 @@ def rescue(lower: Any, target: Any, index: Any, since: dict[int, int] | None = N
         start, end, level, variable, slot = watch.kept[at]
         if end >= first:
             tape = by_level.get(level)
-            if tape is None or variable >= len(tape.log) or tape.log[variable] is None or save(tape, variable, slot, part, copies):
+            if (
+                tape is None
+                or variable >= len(tape.log)
+                or tape.log[variable] is None
+                or save(tape, variable, slot, part, copies)
+            ):
                 done.append(at)
         at += 1
     for at in reversed(done):
@@ -85,7 +90,11 @@ def region(target: Any, index: Any) -> Any:
     if not cotangent.is_basic(index):
         return target
     part = target[index]
-    return part if hasattr(part, "strides") and part.shape else target[(*(index if type(index) is tuple else (index,)), None)]
+    return (
+        part
+        if hasattr(part, "strides") and part.shape
+        else target[(*(index if type(index) is tuple else (index,)), None)]
+    )
 
 
 def look(watch: Watch, memory: Any, tape: Tape) -> None:
@@ -129,7 +138,7 @@ def arrays_in(value: Any) -> Any:
     if type(value) is ndarray or isinstance(value, Array):
         if bottom(value) is not None and getattr(bottom(value), "shape", ()) != ():
             yield value
-    elif type(value) in (list, tuple):
+    elif isinstance(value, (list, tuple)):
         for item in value:
             yield from arrays_in(item)
     elif hasattr(value, "strides") and getattr(value, "shape", ()) != ():

@@ -43,7 +43,9 @@ def write(array: Array, views: Views, value: Any) -> None:
             f"off from them. Make the array with a floating dtype."
         )
     if getattr(getattr(array.value, "flags", None), "writeable", True) is False and not is_foreign(root):
-        raise WriteError("assignment destination is read-only: it is a broadcast or diagonal view. Write to x.copy() instead.")
+        raise WriteError(
+            "assignment destination is read-only: it is a broadcast or diagonal view. Write to x.copy() instead."
+        )
     store(root, (*views_of(array), *views), value)
 
 
@@ -77,17 +79,23 @@ def store_on_tape(top: Tape, root: Array, views: Views, value: Any) -> None:
     start_ns = 0 if recorder is None else recorder.clock()
     lower = store_below(lower, views, inner, foreign, recorder, since)
     end_ns = 0 if recorder is None else recorder.clock()
-    record = written.variant((tuple(active), False)).keep(parents[0] if len(parents) == 1 else tuple(parents), None, lower, inner, views)
+    record = written.variant((tuple(active), False)).keep(
+        parents[0] if len(parents) == 1 else tuple(parents), None, lower, inner, views
+    )
     top.log.append(record)
     root.value, root.tape, root.index = lower, top, len(top.log) - 1
     if recorder is not None and not isinstance(lower, Array):
         recorder.wrote(top, root.index, "setitem", lower, inner, start_ns, end_ns)
 
 
-def store_below(lower: Any, views: Views, value: Any, foreign: bool, recorder: Any, since: dict[int, int] | None = None) -> Any:
+def store_below(
+    lower: Any, views: Views, value: Any, foreign: bool, recorder: Any, since: dict[int, int] | None = None
+) -> Any:
     """Write one level down, and give what then stands there."""
     if foreign:
-        lower = lower.copy() if recorder is None or isinstance(lower, Array) else recorder.copy(Reason.CALLERS_ARRAY, lower)
+        lower = (
+            lower.copy() if recorder is None or isinstance(lower, Array) else recorder.copy(Reason.CALLERS_ARRAY, lower)
+        )
     if isinstance(lower, Array) or isinstance(value, Array):
         handle = Array(lower.value, lower.tape, lower.index) if isinstance(lower, Array) else constant(lower)
         store(handle, views, value)
@@ -105,9 +113,13 @@ def adopt(array: Array, result: Any) -> None:
     """``array[...] = result`` where the result's memory is fresh: the array takes it over, and nothing is copied."""
     if type(array) is View or result.shape != array.shape or result.dtype != array.dtype:
         if not np.can_cast(result.dtype, array.dtype, "same_kind"):
-            raise WriteError(f"cannot cast the result from {result.dtype} to {array.dtype} of the array it is written into")
+            raise WriteError(
+                f"cannot cast the result from {result.dtype} to {array.dtype} of the array it is written into"
+            )
         if result.shape != array.shape:
-            raise WriteError(f"non-broadcastable output operand with shape {array.shape} doesn't match the shape {result.shape} of the result")
+            raise WriteError(
+                f"non-broadcastable output operand with shape {array.shape} doesn't match the shape {result.shape} of the result"
+            )
         write(array, ((take, (Ellipsis,)),), result)
     elif isinstance(result, Array):
         array.value, array.tape, array.index = result.value, result.tape, result.index
@@ -119,14 +131,24 @@ def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
     """Do ``array <ufunc>= other`` in the array's own memory, if no pullback needs what it holds, and say whether that was done."""
     found = RULES.get(ufunc)
     tape, memory = array.tape, array.value
-    if type(array) is View or type(tape) is not Tape or type(memory) is not np.ndarray or is_foreign(array) or found is None:
+    if (
+        type(array) is View
+        or type(tape) is not Tape
+        or type(memory) is not np.ndarray
+        or is_foreign(array)
+        or found is None
+    ):
         return False
     traced = isinstance(other, Array)
     if traced and (other.tape is not tape or type(other) is View or type(other.value) is not np.ndarray):
         return False
     y = other.value if traced else other
     active = ("x", "y") if traced else ("x",)
-    if any(name in ("x", "out") for target in active for name in found.reads(target)) or not fits(y, memory) or held(memory, array.index):
+    if (
+        any(name in ("x", "out") for target in active for name in found.reads(target))
+        or not fits(y, memory)
+        or held(memory, array.index)
+    ):
         return False
     recorder = tape.recorder
     start_ns = 0 if recorder is None else recorder.clock()
@@ -144,7 +166,11 @@ def fits(y: Any, memory: Any) -> bool:
     """Whether the result of an operation with ``y`` has the shape and dtype of ``memory``."""
     if type(y) in (int, float):
         return True
-    return type(y) is np.ndarray and np.result_type(y, memory) == memory.dtype and np.broadcast_shapes(y.shape, memory.shape) == memory.shape
+    return (
+        type(y) is np.ndarray
+        and np.result_type(y, memory) == memory.dtype
+        and np.broadcast_shapes(y.shape, memory.shape) == memory.shape
+    )
 
 
 def root_of(array: Array) -> Array:

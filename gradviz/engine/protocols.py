@@ -152,7 +152,9 @@ def into(out: Any, result: Any) -> Any:
     if type(out) is tuple:
         (out,) = out
     if not isinstance(out, Array):
-        raise ConversionError("out= must be an array that can hold traced values: make it with gradviz.numpy.zeros or np.zeros_like(x).")
+        raise ConversionError(
+            "out= must be an array that can hold traced values: make it with gradviz.numpy.zeros or np.zeros_like(x)."
+        )
     adopt(out, result)
     return out
 
@@ -199,12 +201,49 @@ def install() -> None:
 
 
 # methods that are the function of the same name with the array first
-METHODS = ["all", "any", "argmax", "argmin", "argsort", "astype", "choose", "clip", "compress", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"]
+METHODS = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "astype",
+    "choose",
+    "clip",
+    "compress",
+    "conj",
+    "conjugate",
+    "copy",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ravel",
+    "repeat",
+    "round",
+    "searchsorted",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "var",
+]
 
 
 def method(name: str, function: Any) -> Callable[..., Any]:
     def apply(self: Array, *args: Any, **kwargs: Any) -> Any:
-        return answer_function(self, function, (), (self, *args), kwargs) if not isinstance(function, np.ufunc) else function(self, *args, **kwargs)
+        return (
+            answer_function(self, function, (), (self, *args), kwargs)
+            if not isinstance(function, np.ufunc)
+            else function(self, *args, **kwargs)
+        )
 
     apply.__name__ = name
     apply.__doc__ = f"``np.{name}(self, ...)``"

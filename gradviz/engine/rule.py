@@ -55,7 +55,15 @@ class Step:
 
     __slots__ = ("active", "back", "owns", "parts", "plain", "rule", "single", "title", "view")
 
-    def __init__(self, rule: Rule | None, active: tuple[str, ...], back: Callable[..., Any], parts: list[Any], owns: bool = False, single: bool = True) -> None:
+    def __init__(
+        self,
+        rule: Rule | None,
+        active: tuple[str, ...],
+        back: Callable[..., Any],
+        parts: list[Any],
+        owns: bool = False,
+        single: bool = True,
+    ) -> None:
         self.rule = rule
         self.active = active
         self.back = back  # (ct, record) -> cotangent, or one per parent
@@ -64,7 +72,9 @@ class Step:
         self.single = single and len(active) == 1
         self.plain = self.single and not owns and (rule is None or not rule.view)
         self.title = "" if rule is None else f"{rule.name} › {', '.join(active)}"
-        self.view = rule is not None and rule.view and rule.function is not np.broadcast_to  # whose result is no place to add to
+        self.view = (
+            rule is not None and rule.view and rule.function is not np.broadcast_to
+        )  # whose result is no place to add to
 
 
 STEPS: list[Step] = [Step(None, (), lambda ct, record: (), [])]
@@ -93,8 +103,27 @@ class Rule:
     outputs : True if the function returns a tuple of arrays
     """
 
-    __slots__ = ("bind", "constant", "elementwise", "function", "inputs", "linear", "name", "outputs", "parameters", "positions",
-                 "pullbacks", "run", "sequence", "slopes", "variants", "view", "joint", "foreign", "straight")  # fmt: skip
+    __slots__ = (
+        "bind",
+        "constant",
+        "elementwise",
+        "foreign",
+        "function",
+        "inputs",
+        "joint",
+        "linear",
+        "name",
+        "outputs",
+        "parameters",
+        "positions",
+        "pullbacks",
+        "run",
+        "sequence",
+        "slopes",
+        "straight",
+        "variants",
+        "view",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -114,7 +143,9 @@ class Rule:
         self.constant = frozenset(constant)
         self.view, self.elementwise, self.linear = view, elementwise, linear
         self.sequence, self.outputs = sequence, outputs
-        self.straight = elementwise and not outputs and function is not np.absolute  # one result, of the dtype of its operand
+        self.straight = (
+            elementwise and not outputs and function is not np.absolute
+        )  # one result, of the dtype of its operand
         self.pullbacks: dict[str, Callable[..., Any]] = {}
         self.joint: dict[str, tuple[str, ...]] = {}  # input -> the inputs whose cotangents one pullback makes together
         self.foreign = not getattr(function, "__module__", "").startswith(("numpy", "gradviz", "scipy", "_operator"))
@@ -125,7 +156,9 @@ class Rule:
         self.positions: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<rule {self.name}({', '.join(self.parameters)}) differentiable in {', '.join(self.inputs) or 'nothing'}>"
+        return (
+            f"<rule {self.name}({', '.join(self.parameters)}) differentiable in {', '.join(self.inputs) or 'nothing'}>"
+        )
 
     def pullback(self, *targets: Any) -> Any:
         """Add a pullback, as a decorator.
@@ -139,7 +172,9 @@ class Rule:
         def enter(function: Callable[..., Any]) -> Callable[..., Any]:
             unknown = [target for target in targets if target not in self.parameters]
             if unknown or not targets:
-                raise RuleError(f"{self.name!r} has no input {', '.join(map(repr, unknown))}; it has {', '.join(self.parameters)}")
+                raise RuleError(
+                    f"{self.name!r} has no input {', '.join(map(repr, unknown))}; it has {', '.join(self.parameters)}"
+                )
             for target in targets:
                 self._add(target, function)
                 if len(targets) > 1:
@@ -240,7 +275,9 @@ def no_gradient(*functions: Any) -> None:
     NO_GRADIENT.update(functions)
 
 
-def _binder(function: Callable[..., Any], signature: str | None) -> tuple[tuple[str, ...], Callable[..., Any], Callable[..., Any]]:
+def _binder(
+    function: Callable[..., Any], signature: str | None
+) -> tuple[tuple[str, ...], Callable[..., Any], Callable[..., Any]]:
     """Parameter names, ``bind(*args, **kwargs) -> arguments in order``, and ``run(*arguments) -> result``.
 
     Python binds arguments ten times faster than `inspect.Signature.bind` (0.2 against 3 µs), so both are compiled from the text.
@@ -284,7 +321,10 @@ def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     space: dict[str, Any] = {"like": like, "Like": Like, "fit": fit, "own": own}
     slots: list[str] = []
     if rule.view:
-        slots += ["(" + ", ".join(rule.parameters[1:]) + ",)" if len(rule.parameters) > 1 else "()", f"like({rule.parameters[0]})"]
+        slots += [
+            "(" + ", ".join(rule.parameters[1:]) + ",)" if len(rule.parameters) > 1 else "()",
+            f"like({rule.parameters[0]})",
+        ]
 
     def slot(expression: str) -> str:
         if expression not in slots:
@@ -329,10 +369,16 @@ def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     order = sorted(active, key=lambda target: "ct_owned" in rule.reads(target))
     needed: list[str] = []
     for target in order:
-        needed += [n[3:] for n in rule.reads(target) if n.startswith("ct_") and n[3:] in rule.pullbacks and n[3:] not in needed]
+        needed += [
+            n[3:] for n in rule.reads(target) if n.startswith("ct_") and n[3:] in rule.pullbacks and n[3:] not in needed
+        ]
     sequence = active == (rule.sequence,)
     order = [*needed, *(target for target in order if target not in needed)]
-    order = [target for target in order if target == next((t for t in order if t in rule.joint.get(target, (target,))), target)]
+    order = [
+        target
+        for target in order
+        if target == next((t for t in order if t in rule.joint.get(target, (target,))), target)
+    ]
     lines = [assignment(target) for target in order]
     results = ", ".join(f"ct_{target}" for target in active)
     if len(order) == 1 and order[0] not in rule.joint:
@@ -347,9 +393,17 @@ def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     code = len(STEPS)
     arguments = ", ".join("out_option" if name == "out" else name for name in rule.parameters)
     extra = ", positions=()" if rule.sequence else ""
-    keep = f"def keep(parents, out, {arguments}{extra}):\n    return ({code}, parents, {''.join(s + ', ' for s in slots)})"
+    keep = (
+        f"def keep(parents, out, {arguments}{extra}):\n    return ({code}, parents, {''.join(s + ', ' for s in slots)})"
+    )
     exec(keep, space)  # noqa: S102
-    step = Step(rule, active, space["back"], parts, owns=any("ct_owned" in rule.reads(t) for t in active), single=not sequence)
+    step = Step(
+        rule, active, space["back"], parts, owns=any("ct_owned" in rule.reads(t) for t in active), single=not sequence
+    )
     STEPS.append(step)
-    saves = sum(bit for bit, name in zip((1, 2, 4), (*rule.parameters[:2], *[""] * (2 - len(rule.parameters)), "out"), strict=False) if name in slots)
+    saves = sum(
+        bit
+        for bit, name in zip((1, 2, 4), (*rule.parameters[:2], *[""] * (2 - len(rule.parameters)), "out"), strict=False)
+        if name in slots
+    )
     return Variant(space["keep"], code, saves, tuple(slots))

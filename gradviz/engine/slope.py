@@ -22,7 +22,12 @@ IN_PLACE_NBYTES = 1 << 15  # below, a fresh array is cheaper than finding out wh
 
 
 def slope(
-    function: Any, *, singular: bool = False, signature: str | None = None, constant: Iterable[str] = (), **slopes: Callable[..., Any]
+    function: Any,
+    *,
+    singular: bool = False,
+    signature: str | None = None,
+    constant: Iterable[str] = (),
+    **slopes: Callable[..., Any],
 ) -> Rule:
     """Enter an elementwise function by its slopes, one for each input it is differentiable in.
 
@@ -62,10 +67,18 @@ def {title}(ct{reads}):
 FLOAT64 = np.dtype(np.float64)
 
 
-def _pullback(name: str, target: str, derivative: Callable[..., Any], product: Callable[..., Any]) -> Callable[..., Any]:
+def _pullback(
+    name: str, target: str, derivative: Callable[..., Any], product: Callable[..., Any]
+) -> Callable[..., Any]:
     """``def sin_to_x(ct, x): return product(ct, derivative(x))``, by that name, with those parameters, and short for small arrays."""
     reads = ", ".join(inspect.signature(derivative).parameters)
-    space = {"product": product, "derivative": derivative, "ndarray": ndarray, "FLOAT64": FLOAT64, "IN_PLACE_NBYTES": IN_PLACE_NBYTES}
+    space = {
+        "product": product,
+        "derivative": derivative,
+        "ndarray": ndarray,
+        "FLOAT64": FLOAT64,
+        "IN_PLACE_NBYTES": IN_PLACE_NBYTES,
+    }
     title = f"{name}_to_{target}"
     source = PULLBACK_SOURCE if product is times else SAFE_SOURCE
     exec(source.format(title=title, reads=", " + reads if reads else "", arguments=reads), space)  # noqa: S102
@@ -77,7 +90,12 @@ def times(ct: Any, derivative: Any, callers: int = 0) -> Any:
     if type(derivative) is ndarray:
         if derivative.dtype.kind == "c":
             return ct * np.conj(derivative)
-        if derivative.nbytes > IN_PLACE_NBYTES and owned(derivative, callers) and type(ct) is ndarray and _fits(ct, derivative):
+        if (
+            derivative.nbytes > IN_PLACE_NBYTES
+            and owned(derivative, callers)
+            and type(ct) is ndarray
+            and _fits(ct, derivative)
+        ):
             return np.multiply(ct, derivative, out=derivative)
         return ct * derivative
     return ct * conj(derivative)

@@ -114,7 +114,9 @@ def write_straight_paths(general: Callable[[Any, tuple[Any, ...]], Any]) -> None
 
 
 def _written(source: str, space: dict[str, Any], **parts: Any) -> Callable[..., Any]:
-    space.update(Array=Array, View=View, SCALARS=SCALARS, FLOAT64=FLOAT64, CONSTANTS=CONSTANTS, ndarray=ndarray, like=like)
+    space.update(
+        Array=Array, View=View, SCALARS=SCALARS, FLOAT64=FLOAT64, CONSTANTS=CONSTANTS, ndarray=ndarray, like=like
+    )
     space["constant_array"] = constant_array
     exec(source.format(**parts), space)  # noqa: S102
     return space["operate"]
@@ -149,7 +151,13 @@ def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callabl
         x = self.value
         if kind is float or kind is int:
             y, variant, parents = other, one, self.index
-        elif (kind is Array or kind is View) and other.tape is tape and type(x) is type(other.value) and x.shape == other.value.shape and x.dtype == other.value.dtype:
+        elif (
+            (kind is Array or kind is View)
+            and other.tape is tape
+            and type(x) is type(other.value)
+            and x.shape == other.value.shape
+            and x.dtype == other.value.dtype
+        ):
             y, variant, parents = other.value, two, (self.index, other.index)
         else:
             return general(ufunc, (self, other))

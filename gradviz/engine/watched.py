@@ -56,7 +56,11 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
             for target, part in step.parts:
                 reverse(tape, step, target, part, call, ct, record, made)
             parents = (record[1],) if step.single else record[1]
-            new = [made[target] for target in step.active] if step.active[0] != step.rule.sequence else list(made[step.active[0]])
+            new = (
+                [made[target] for target in step.active]
+                if step.active[0] != step.rule.sequence
+                else list(made[step.active[0]])
+            )
             made.clear()
         while new:
             parent = parents[len(new) - 1]
@@ -86,7 +90,9 @@ def hand_on(step: Step, record: tuple[Any, ...], ct: Any, cts: list[Any]) -> Non
             add(cts, record[1][len(new) - 1], new.pop())
 
 
-def reverse(tape: Tape, step: Step, target: str, part: Any, call: int, ct: Any, record: tuple[Any, ...], made: dict[str, Any]) -> None:
+def reverse(
+    tape: Tape, step: Step, target: str, part: Any, call: int, ct: Any, record: tuple[Any, ...], made: dict[str, Any]
+) -> None:
     """Run one pullback between two looks at the clock."""
     recorder, rule = tape.recorder, step.rule
     entered = recorder.enter_pullback(call)
@@ -140,7 +146,11 @@ def accumulate(tape: Tape, cts: list[Any], parent: int, call: int, new: list[Any
         del old
         add(cts, parent, new.pop())
         return
-    was, came, indexed = id(old.array if type(old) is Owned else old), id(new[-1]), type(old) is Indexed or type(new[-1]) is Indexed
+    was, came, indexed = (
+        id(old.array if type(old) is Owned else old),
+        id(new[-1]),
+        type(old) is Indexed or type(new[-1]) is Indexed,
+    )
     del old
     recorder = tape.recorder
     start = recorder.clock()

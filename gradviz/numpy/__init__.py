@@ -12,7 +12,21 @@ import numpy as _np
 
 from gradviz.engine.array import FOREIGN, Array, bottom, constant
 from gradviz.numpy.creation import (
-    arange, array, asarray, copy, empty, empty_like, eye, full, full_like, identity, linspace, ones, ones_like, zeros, zeros_like,
+    arange,
+    array,
+    asarray,
+    copy,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    identity,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
 )  # fmt: skip
 
 ndarray = Array

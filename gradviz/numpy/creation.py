@@ -28,7 +28,9 @@ def _on(device: Any) -> Any:
 
 
 zeros, ones, empty, full = (_creating(f) for f in (np.zeros, np.ones, np.empty, np.full))
-zeros_like, ones_like, empty_like, full_like = (_creating(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.full_like))
+zeros_like, ones_like, empty_like, full_like = (
+    _creating(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.full_like)
+)
 arange, linspace, eye, identity = (_creating(f) for f in (np.arange, np.linspace, np.eye, np.identity))
 
 

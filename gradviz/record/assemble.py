@@ -8,14 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.record.events import TABLES, Answer, Flag, Kind, LaneKind, Role, Use
-from gradviz.record.recorder import A_SAVED, B_SAVED, OUT_MADE, OUT_SAVED, Recording, Scribe
+from gradviz.record.events import TABLES, Answer, Flag, Kind, LaneKind, Role, State, Use
+from gradviz.record.recorder import A_SAVED, B_SAVED, INHERITED, IS_BORROWED, OUT_MADE, OUT_SAVED, Recording, Scribe
 from gradviz.record.trace import Table, Trace
 
 EVENT = np.dtype([
     ("number", "<i4"), ("start_ns", "<i8"), ("end_ns", "<i8"), ("parent", "<i4"), ("call", "<i4"), ("site", "<i4"), ("nbytes", "<i8"),
     ("lane", "<i2"), ("flags", "<u2"), ("kind", "u1"), ("name_str", "<i4"), ("description", "<i4"), ("a", "<i4"), ("b", "<i4"),
     ("out", "<i4"), ("how", "u1"),
+])  # fmt: skip
+CALL_ROW = np.dtype([
+    ("number", "<i4"), ("start_ns", "<i8"), ("duration_ns", "<u4"), ("parent", "<i4"), ("site", "<i4"), ("flags", "u1"), ("how", "u1"),
+    ("name_str", "<u2"), ("description", "<i4"), ("a", "<i4"), ("b", "<i4"),
+])  # fmt: skip
+PULL_ROW = np.dtype([
+    ("number", "<i4"), ("start_ns", "<i8"), ("duration_ns", "<u4"), ("parent", "<i4"), ("call", "<i4"), ("flags", "u1"), ("how", "u1"),
+    ("name_str", "<u2"), ("description", "<i4"), ("a", "<i4"), ("b", "<i4"), ("out", "<i4"),
 ])  # fmt: skip
 USE = np.dtype([("event", "<i4"), ("buffer", "<i4"), ("how", "u1")])
 BUFFER = np.dtype([
@@ -47,11 +55,21 @@ def assemble(recording: Recording) -> tuple[Trace, dict[str, str]]:
     buffers = _known_buffers(recording, events)
     buffer_of = Renumber(buffers["buffer"])
     uses = _uses(events, scribes, row_of, buffer_of)
+    contributions = np.concatenate(
+        [rows([s.contributions for s in scribes], CONTRIBUTION), _plain_contributions(events)]
+    )
+    contributions = contributions[np.argsort(contributions["event"], kind="stable")]
     tables: dict[str, Table] = {}
     for column in ("parent", "call"):
         events[column] = row_of(events[column])
     sites, became, sources = recording.lines.table(recording.text)
-    events["site"] = Lookup(became)(events["site"])
+    sites_of = Lookup(became)(events["site"])
+    inherits = (events["site"] == INHERITED) & (events["call"] >= 0)
+    events["site"] = sites_of
+    for _ in range(8):  # a call inside a pullback of a call inside a pullback ...
+        events["site"][inherits] = events["site"][events["call"][inherits]]
+    inner = (events["site"] < 0) & (events["parent"] >= 0)
+    events["site"][inner] = events["site"][events["parent"][inner]]
     events["start_ns"] -= recording.origin_ns
     events["end_ns"] -= recording.origin_ns
     tables["events"] = {name: np.ascontiguousarray(events[name]) for name in TABLES["events"]}
@@ -59,7 +77,6 @@ def assemble(recording: Recording) -> tuple[Trace, dict[str, str]]:
     tables["uses"] = uses
     tables["buffers"] = _buffers(recording, buffers, row_of, buffer_of, uses, tables["events"])
     tables["copies"] = _copies(rows([s.copies for s in scribes], COPY), row_of, buffer_of, tables, recording)
-    contributions = rows([s.contributions for s in scribes], CONTRIBUTION)
     contributions["event"] = row_of(contributions["event"])
     contributions["buffer"] = buffer_of(contributions["buffer"])
     variables = contributions["variable"]
@@ -109,14 +126,15 @@ def _uses(events: np.ndarray, scribes: list[Scribe], row_of: Renumber, buffer_of
     """Which event used which buffer: from the event rows themselves, from rows of their own, and what pullbacks load."""
     number, how = events["number"], events["how"]
     made = how & OUT_MADE > 0
+    reads = events["kind"] != Kind.PULLBACK
     parts = [rows([s.uses for s in scribes], USE)]
     for mask, column, use in (
-        (events["a"] >= 0, "a", Use.READ),
-        (events["b"] >= 0, "b", Use.READ),
+        (reads & (events["a"] >= 0), "a", Use.READ),
+        (reads & (events["b"] >= 0), "b", Use.READ),
         ((events["out"] >= 0) & made, "out", Use.MAKE),
         ((events["out"] >= 0) & ~made, "out", Use.VIEW),
-        ((how & A_SAVED > 0) & (events["a"] >= 0), "a", Use.SAVE),
-        ((how & B_SAVED > 0) & (events["b"] >= 0), "b", Use.SAVE),
+        (reads & (how & A_SAVED > 0) & (events["a"] >= 0), "a", Use.SAVE),
+        (reads & (how & B_SAVED > 0) & (events["b"] >= 0), "b", Use.SAVE),
         ((how & OUT_SAVED > 0) & (events["out"] >= 0), "out", Use.SAVE),
     ):
         part = np.empty(int(mask.sum()), USE)
@@ -127,6 +145,24 @@ def _uses(events: np.ndarray, scribes: list[Scribe], row_of: Renumber, buffer_of
     uses = uses[(uses["event"] >= 0) & (uses["buffer"] >= 0)]
     uses = np.concatenate([uses, _loads(events, uses, row_of)])
     return columns(uses[np.argsort(uses["event"], kind="stable")], "uses")
+
+
+def _plain_contributions(events: np.ndarray) -> np.ndarray:
+    """Those of pullbacks with one plain result, whose event row holds them."""
+    simple = events[
+        (events["kind"] == Kind.PULLBACK) & (events["a"] != -1)
+    ]  # a and b of a pullback: variable and denormals
+    made = np.empty(len(simple), CONTRIBUTION)
+    made["event"], made["variable"], made["buffer"], made["denormals"] = (
+        simple["number"],
+        simple["a"],
+        simple["out"],
+        simple["b"],
+    )
+    made["state"] = np.where(simple["how"] & IS_BORROWED > 0, int(State.BORROWED), int(State.OWNED))
+    made["nbytes"] = made["useful_nbytes"] = simple["nbytes"]
+    made["used"] = YES
+    return made
 
 
 def _loads(events: np.ndarray, uses: np.ndarray, row_of: Renumber) -> np.ndarray:
@@ -168,20 +204,70 @@ class Lookup:
 
 def _events(recording: Recording, scribes: list[Scribe], end_ns: int) -> np.ndarray:
     parts = []
+    sizes = np.array([*(_size(*key) for key in recording.descriptions), 8], np.int64)
     for scribe in scribes:
         scribe.pack()
         part = rows([scribe.packed], EVENT)
+        calls, pulls = (
+            _widened(rows([scribe.packed_calls], CALL_ROW), sizes),
+            _widened(rows([scribe.packed_pulls], PULL_ROW), sizes),
+        )
+        calls["call"], calls["kind"] = calls["number"], int(Kind.CALL)
+        calls["out"] = np.where(calls["how"] & OUT_MADE > 0, calls["number"], -1)
+        pulls["site"], pulls["kind"] = INHERITED, int(Kind.PULLBACK)
+        calls["lane"] = pulls["lane"] = scribe.lane
+        pulls["flags"] |= int(Flag.BACKWARD)
         if recording.device is not None:
-            early = part[: sum(map(len, scribe.packed[: scribe.real_until])) // EVENT.itemsize]
-            early["start_ns"] = early["end_ns"] = recording.origin_ns
-            part["flags"] |= int(Flag.SIMULATED)
-        parts.append(part)
+            for rows_, packed, until, row in (
+                (part, scribe.packed, scribe.real_until[0], EVENT),
+                (calls, scribe.packed_calls, scribe.real_until[1], CALL_ROW),
+                (pulls, scribe.packed_pulls, scribe.real_until[2], PULL_ROW),
+            ):
+                early = rows_[: sum(map(len, packed[:until])) // row.itemsize]
+                early["start_ns"] = early["end_ns"] = recording.origin_ns
+                rows_["flags"] |= int(Flag.SIMULATED)
+        parts += [part, calls, pulls]
         still = [
-            (number, max(start, recording.origin_ns), end_ns, parent, -1, -1, 0, scribe.lane, int(Flag.OPEN), int(Kind.SPAN), recording.text(name), -1, -1, -1, -1, 0)
+            (
+                number,
+                max(start, recording.origin_ns),
+                end_ns,
+                parent,
+                -1,
+                -1,
+                0,
+                scribe.lane,
+                int(Flag.OPEN),
+                int(Kind.SPAN),
+                recording.text(name),
+                -1,
+                -1,
+                -1,
+                -1,
+                0,
+            )
             for number, start, parent, name in list(scribe.spans)
         ]
         parts.append(np.array(still, EVENT))
     return np.concatenate(parts) if parts else np.empty(0, EVENT)
+
+
+def _widened(short: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Short rows as full ones."""
+    full = np.full(len(short), -1, EVENT)
+    for name in short.dtype.names or ():
+        if name in EVENT.names:  # type: ignore[operator]
+            full[name] = short[name]
+    full["end_ns"] = short["start_ns"] + short["duration_ns"]
+    full["nbytes"] = sizes[short["description"]]
+    return full
+
+
+def _size(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
+    nbytes = dtype.itemsize
+    for n in shape:
+        nbytes *= n
+    return nbytes
 
 
 def _contain(events: Table) -> None:
@@ -197,13 +283,18 @@ def _contain(events: Table) -> None:
         end[late] = np.minimum(end[late], end[parent[late]])
 
 
-def _buffers(recording: Recording, made: np.ndarray, row_of: Renumber, buffer_of: Renumber, uses: Table, events: Table) -> Table:
+def _buffers(
+    recording: Recording, made: np.ndarray, row_of: Renumber, buffer_of: Renumber, uses: Table, events: Table
+) -> Table:
     later = list(recording.described.items())
     if later:
         at = buffer_of(np.array([buffer for buffer, _ in later], np.int32))
         description = np.array([d for _, d in later], np.int32)
         made["description"][at[at >= 0]] = description[at >= 0]
-    names = [(recording.text(str(dtype)), recording.text(str(tuple(int(n) for n in shape)))) for dtype, shape in recording.descriptions]
+    names = [
+        (recording.text(str(dtype)), recording.text(str(tuple(int(n) for n in shape))))
+        for dtype, shape in recording.descriptions
+    ]
     texts = np.array([*names, (0, 0)], np.int32).reshape(-1, 2)
     table = {name: np.ascontiguousarray(made[name]) for name in TABLES["buffers"] if name in (made.dtype.names or ())}
     table["dtype_str"], table["shape_str"] = texts[made["description"], 0], texts[made["description"], 1]
@@ -240,11 +331,15 @@ def _roles(handed: np.ndarray, table: Table, uses: Table, events: Table) -> np.n
     return role
 
 
-def _copies(copies: np.ndarray, row_of: Renumber, buffer_of: Renumber, tables: dict[str, Table], recording: Recording) -> Table:
+def _copies(
+    copies: np.ndarray, row_of: Renumber, buffer_of: Renumber, tables: dict[str, Table], recording: Recording
+) -> Table:
     copies["event"], copies["because"] = row_of(copies["event"]), row_of(copies["because"])
     copies["source"], copies["target"] = buffer_of(copies["source"]), buffer_of(copies["target"])
     copies = copies[copies["event"] >= 0]
-    table = {name: np.ascontiguousarray(copies[name]) for name in TABLES["copies"] if name in (copies.dtype.names or ())}
+    table = {
+        name: np.ascontiguousarray(copies[name]) for name in TABLES["copies"] if name in (copies.dtype.names or ())
+    }
     uses = tables["uses"]
     reads = np.isin(uses["how"], (Use.READ, Use.SAVE, Use.LOAD, Use.VIEW))
     last_read, last_write = _last(uses, reads, tables), _last(uses, uses["how"] == Use.WRITE, tables)
@@ -308,5 +403,11 @@ def _lanes(recording: Recording) -> Table:
     return {
         "name_str": np.array([recording.text(name) for name, _, _ in recording.lanes], np.int32),
         "kind": np.array([kind for _, kind, _ in recording.lanes], np.uint8),
-        "device": np.array([names.index(d) if d in names else (0 if kind == LaneKind.THREAD and names else -1) for _, kind, d in recording.lanes], np.int16),
+        "device": np.array(
+            [
+                names.index(d) if d in names else (0 if kind == LaneKind.THREAD and names else -1)
+                for _, kind, d in recording.lanes
+            ],
+            np.int16,
+        ),
     }

@@ -26,12 +26,21 @@ from gradviz.record.source import Lines
 ndarray = np.ndarray
 # number, start, end, parent, call, site, nbytes, lane, flags, kind, name, description, two inputs, output, how
 EVENT = Struct("<iqqiiiqhHBiiiiiB").pack
+# the two kinds of event that small programs are made of, without what can be told from the rest:
+CALL_ROW = Struct(
+    "<iqIiiBBHiii"
+).pack  # number, start, duration, parent, site, flags, how, name, description, two inputs
+PULL_ROW = Struct(
+    "<iqIiiBBHiiii"
+).pack  # number, start, duration, parent, call, flags, how, name, description, variable, denormals, output
 USE = Struct("<iiB").pack  # event, buffer, how
 BUFFER = Struct("<iqqqiBih").pack  # buffer, nbytes, reserved, time, event, from pool, description, device
 COPY = Struct("<iiiqBBi").pack  # event, source, target, nbytes, direction, reason, because
 SYNC = Struct("<iBhqqBB").pack  # event, trigger, stream lane, nbytes, host wait, value used, on device
 CONTRIBUTION = Struct("<iiiBqqBi").pack  # event, variable, buffer, state, nbytes, useful, used, denormals
-A_SAVED, B_SAVED, OUT_SAVED, OUT_MADE = 1, 2, 4, 8  # bits of ``how``
+A_SAVED, B_SAVED, OUT_SAVED, OUT_MADE, IS_BORROWED = 1, 2, 4, 8, 16  # bits of ``how``
+INHERITED = -2  # site of an event that stands where its forward call does
+LONGEST_ROW_NS = 1 << 32  # longer calls get a full row
 MAX_EVENTS = 20_000_000
 DENSE = 16  # a cotangent with fewer than one entry in so many other than zero should have been indexed
 SAMPLED_ALL = 256  # the first so many events are timed from end to end, to know what recording costs,
@@ -39,14 +48,13 @@ SAMPLED = 32  # then one in so many
 MAKE, READ, WRITE, VIEW, SAVE = (int(u) for u in (Use.MAKE, Use.READ, Use.WRITE, Use.VIEW, Use.SAVE))
 CALL, PULLBACK = int(Kind.CALL), int(Kind.PULLBACK)
 BACKWARD, FAILED = int(Flag.BACKWARD), int(Flag.FAILED)
-OWNED = int(State.OWNED)
 TINIEST = 2.2250738585072014e-308  # smallest normal double
 
 
 class Ref(weakref.ref[Any]):
     """A weak reference to the owner of a buffer. When it dies the reference itself is put on a list, which costs no Python call."""
 
-    __slots__ = ("made_by", "number")
+    __slots__ = ("made_by", "number")  # the event that made it, if that is not the buffer's own number
 
 
 SHARED = (
@@ -62,7 +70,9 @@ class Recording:
     are simply handed to the outer one.
     """
 
-    def __init__(self, label: str = "", outer: Recording | None = None, target: Any = None, max_events: int = MAX_EVENTS) -> None:
+    def __init__(
+        self, label: str = "", outer: Recording | None = None, target: Any = None, max_events: int = MAX_EVENTS
+    ) -> None:
         self.label = label
         self.outer = outer
         self.target = target  # device that arguments are moved to
@@ -89,7 +99,9 @@ class Recording:
                 setattr(self, name, getattr(outer, name))
         self.root = shared.root if outer is not None else self
         self.scribes: list[Scribe] = []
-        self.device: Any = shared.device if outer is not None else None  # the simulated device whose clock is used, if any
+        self.device: Any = (
+            shared.device if outer is not None else None
+        )  # the simulated device whose clock is used, if any
         self.clock = shared.clock if outer is not None else time.perf_counter_ns
         self.origin_ns = self.clock()
         self.started = time.time()
@@ -130,13 +142,15 @@ class Recording:
             for scribe in self.scribes:
                 scribe.clock = self.clock
                 scribe.pack()
-                scribe.real_until = len(scribe.packed)
+                scribe.real_until = len(scribe.packed), len(scribe.packed_calls), len(scribe.packed_pulls)
 
     def close(self) -> None:
         """Stop; an outer recording takes over what was written."""
         self.bury()
         self.end_ns = self.clock()
         self.open = False
+        for scribe in self.scribes:
+            scribe.limit = 0
         if self.outer is not None:
             for scribe in self.scribes:
                 scribe.pass_to(self.outer.scribe() if scribe is self.scribe() else Scribe(self.outer))
@@ -179,9 +193,10 @@ class Recording:
         known = self.live.get(id(owner))
         if known is None or known() is not owner:
             known = self.follow(owner, value, event)
-        elif known.made_by == event:
+        made = getattr(known, "made_by", known.number) == event
+        if made and type(value) is not ndarray:
             self.described.setdefault(known.number, self.describe(value))
-        return known.number, known.made_by == event
+        return known.number, made
 
     def follow(self, owner: Any, value: Any, event: int) -> Ref:
         """Note a piece of memory, and when it dies."""
@@ -189,7 +204,17 @@ class Recording:
         nbytes = owner.nbytes if type(owner) is ndarray else value.nbytes
         return self.track(owner, nbytes, nbytes, event, 2, self.describe(value), device, self.clock())
 
-    def track(self, owner: Any, nbytes: int, reserved: int, event: int, pooled: int, description: int, device: str, time_ns: int) -> Ref:
+    def track(
+        self,
+        owner: Any,
+        nbytes: int,
+        reserved: int,
+        event: int,
+        pooled: int,
+        description: int,
+        device: str,
+        time_ns: int,
+    ) -> Ref:
         number = next(self.numbers)
         reference = self.refer(owner, number, event)
         self.made.append(BUFFER(number, nbytes, reserved, time_ns, event, pooled, description, self._device_id(device)))
@@ -231,33 +256,47 @@ class Scribe:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.clock = recording.clock
+        self.limit = recording.max_events  # numbers from here on are dropped; 0 once the recording is closed
+        # the recording's registries, one look-up nearer
+        self.numbers, self.live, self.strings, self.descriptions = (
+            recording.numbers,
+            recording.live,
+            recording.strings,
+            recording.descriptions,
+        )
+        self.dead, self.dead_append, self.codes = recording.dead, recording.dead.append, recording.lines.codes
+        self.freed, self.freed_ns = recording.freed.append, recording.freed_ns.append
         self.events: list[bytes] = []
+        self.calls: list[bytes] = []
+        self.pulls: list[bytes] = []
         self.packed: list[bytes] = []
-        self.running = -1  # number of the call between `end` and `quick`
-        self.outer = -1
+        self.packed_calls: list[bytes] = []
+        self.packed_pulls: list[bytes] = []
+        self.shape: tuple[int, ...] = (-1,)
+        self.dtype: Any = None
+        self.description = -1
+        self.pending = (-1, 0, 0)  # number, start and end of a pullback that is not yet written down
         self.uses: list[bytes] = []
         self.copies: list[bytes] = []
         self.syncs: list[bytes] = []
         self.contributions: list[bytes] = []
         thread = threading.current_thread()
-        self.lane = recording.lane(f"{thread.name} #{thread.ident}", 0, "host")
+        taken = (thread.name, "host") in recording.lane_ids
+        self.lane = recording.lane(f"{thread.name} #{thread.ident}" if taken else thread.name, 0, "host")
         self.parent = -1
         self.call_number = -1  # forward call that is being reversed
-        self.site_number = -1
         self.flags = 0
         self.last = -1
         self.own_ns = 0
         self.dropped = 0
-        self.real_until = 0
+        self.real_until = (0, 0, 0)
         self.spans: list[tuple[int, int, int, str]] = []  # number, start, parent, name
-        self.sites: dict[int, int] = {}  # call -> site, for pullbacks to inherit
         recording.scribes.append(self)
 
     def pass_to(self, other: Scribe) -> None:
         self.pack()
-        for name in ("packed", "uses", "copies", "syncs", "contributions"):
+        for name in ("packed", "packed_calls", "packed_pulls", "uses", "copies", "syncs", "contributions"):
             getattr(other, name).extend(getattr(self, name))
-        other.sites.update(self.sites)
         other.own_ns += self.own_ns
         other.dropped += self.dropped
 
@@ -268,14 +307,31 @@ class Scribe:
         description: int = -1, a: int = -1, b: int = -1, out: int = -1, how: int = 0,
     ) -> None:  # fmt: skip
         recording = self.recording
-        if number >= recording.max_events or not recording.open:
+        if number >= self.limit:
             self.dropped += 1
             return
         text = recording.strings.get(name)
         if text is None:
             text = recording.text(name)
         self.events.append(
-            EVENT(number, start_ns, end_ns, self.parent, call, site, nbytes, self.lane, self.flags | flags, kind, text, description, a, b, out, how)
+            EVENT(
+                number,
+                start_ns,
+                end_ns,
+                self.parent,
+                call,
+                site,
+                nbytes,
+                self.lane,
+                self.flags | flags,
+                kind,
+                text,
+                description,
+                a,
+                b,
+                out,
+                how,
+            )
         )
         if recording.dead:
             recording.bury()
@@ -284,78 +340,94 @@ class Scribe:
 
     def pack(self) -> None:
         """Join the rows written so far: a hundred bytes of object headers less for each."""
-        self.packed.append(b"".join(self.events))
-        self.events.clear()
+        for rows, packed in (
+            (self.events, self.packed),
+            (self.calls, self.packed_calls),
+            (self.pulls, self.packed_pulls),
+        ):
+            packed.append(b"".join(rows))
+            rows.clear()
 
     def site(self) -> int:
         """The user's line, or during a pullback the line of its forward call."""
-        return self.site_number if self.call_number >= 0 else self.recording.lines.site(sys._getframe(2))
+        return INHERITED if self.call_number >= 0 else self.recording.lines.site(sys._getframe(2))
 
-    def quick(self, tape: Any, variable: int, name: str, start_ns: int, end_ns: int, x: Any, y: Any, out: Any, how: int) -> None:
-        """A call of one or two operands that the engine has just run, on the path where small arrays spend their time."""
-        kind = type(out)
-        if kind is not ndarray and not isinstance(out, (np.generic, float, complex)):
-            if hasattr(out, "tape"):  # an enclosing derivative recorded it
-                tape.calls[variable] = self.last
-                return
-            self._slow(tape, variable, name, start_ns, end_ns, (x, y), out, how)
-            return
-        recording = self.recording
-        live = recording.live
-        number = self.running if self.running >= 0 else next(recording.numbers)
-        self.running = -1
-        sampled = number < SAMPLED_ALL or number % SAMPLED == 0
-        entered = self.clock() if sampled else 0
-        a = b = target = description = -1
-        nbytes = 8
+    def quick(
+        self, tape: Any, variable: int, name: str, start_ns: int, end_ns: int, x: Any, y: Any, out: Any, how: int
+    ) -> None:
+        """A call of one or two host operands that the engine has just run. Small arrays spend their time here: no calls, few names."""
+        number = next(self.numbers)
+        self.last = tape.calls[variable] = number
+        live = self.live
+        a = b = description = -1
         if type(x) is ndarray:
             known = live.get(id(x))
-            a = known.number if known is not None and known() is x else recording.buffer(x)
+            a = known.number if known is not None and known() is x else self.recording.buffer(x)
         if type(y) is ndarray and y.ndim:
             known = live.get(id(y))
-            b = known.number if known is not None and known() is y else recording.buffer(y)
-        if kind is ndarray:
-            if out.base is None:
-                target, how, nbytes = number, how | OUT_MADE, out.nbytes
-                reference = live[id(out)] = Ref(out, recording.dead.append)
-                reference.number = reference.made_by = number
-                key = (out.dtype, out.shape)
-                description = recording.descriptions.get(key, -1)
-                if description < 0:
-                    description = recording.describe(out)
-            else:
-                target, _ = recording.output(out, number)
-        site = self.site_number if self.call_number >= 0 else recording.lines.site(sys._getframe(2))
-        self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, 0, description, a, b, target, how)
-        self.last = tape.calls[variable] = number
-        self.sites[number] = site
-        if sampled:
-            self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - entered)
+            b = known.number if known is not None and known() is y else self.recording.buffer(y)
+        if self.call_number >= 0:
+            site = INHERITED
+        else:
+            frame = sys._getframe(2)
+            sites = self.codes.get(id(frame.f_code))
+            site = sites.get(frame.f_lasti, -1) if sites else -1
+            if site < 0:
+                site = self.recording.lines.site(frame)
+        text = self.strings.get(name) or self.recording.text(name)
+        if type(out) is ndarray:
+            if out.base is not None or end_ns - start_ns >= LONGEST_ROW_NS or text > 65535:
+                buffer, made = self.recording.output(out, number)
+                how = how | OUT_MADE if made and buffer == number else how
+                self.write(
+                    number,
+                    CALL,
+                    name,
+                    start_ns,
+                    end_ns,
+                    number,
+                    site,
+                    out.nbytes if made else 0,
+                    0,
+                    -1,
+                    a,
+                    b,
+                    buffer,
+                    how,
+                )
+                return
+            how |= OUT_MADE
+            reference = live[id(out)] = Ref(out, self.dead_append)
+            reference.number = number
+            if out.shape != self.shape or out.dtype is not self.dtype:
+                self.shape, self.dtype, self.description = out.shape, out.dtype, self.recording.describe(out)
+            description = self.description
+        dead = self.dead
+        while dead:
+            self.freed(dead.pop().number)
+            self.freed_ns(start_ns)
+        if number < self.limit:
+            self.calls.append(
+                CALL_ROW(
+                    number, start_ns, end_ns - start_ns, self.parent, site, self.flags, how, text, description, a, b
+                )
+            )
+        else:
+            self.dropped += 1
+        if not number & 31 or number < SAMPLED_ALL:
+            self._charge(number, end_ns)
 
-    def _slow(self, tape: Any, variable: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, how: int) -> None:
-        number = self.running if self.running >= 0 else next(self.recording.numbers)
-        self.running = -1
-        self._finish(number, name, start_ns, end_ns, values, out, 0)
-        tape.calls[variable] = number
-        saved = [value for bit, value in ((A_SAVED, values[0]), (B_SAVED, values[1]), (OUT_SAVED, out)) if how & bit]
-        self.saves(number, saved)
-
-    def begin(self) -> int:
-        """A call begins: what devices do from here on belongs to it. Gives the time."""
-        self.outer, self.parent = self.parent, next(self.recording.numbers)
-        return self.clock()
-
-    def end(self) -> int:
-        """The call has run. Gives the time; `quick` then writes it down."""
-        end_ns = self.clock()
-        self.running, self.parent = self.parent, self.outer
-        return end_ns
+    def _charge(self, number: int, since_ns: int) -> None:
+        """Add to the recorder's own time what one event cost; and join rows now and then."""
+        self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - since_ns)
+        if len(self.calls) + len(self.pulls) > 8192:
+            self.pack()
 
     def call(self, name: str, run: Any, values: Any, flags: int = 0) -> Any:
         """Run one NumPy-level operation and write it down."""
         entered = self.clock()
         number = next(self.recording.numbers)
-        site = self.site_number if self.call_number >= 0 else self.recording.lines.site(sys._getframe(1))
+        site = INHERITED if self.call_number >= 0 else self.recording.lines.site(sys._getframe(1))
         outer, self.parent = self.parent, number
         start = self.clock()
         try:
@@ -375,7 +447,9 @@ class Scribe:
         """A call through which no gradient flows."""
         return self.call(getattr(function, "__name__", str(function)), lambda *args: function(*args, **kwargs), args)
 
-    def _finish(self, number: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, flags: int, site: int = -2) -> None:
+    def _finish(
+        self, number: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, flags: int, site: int = -2
+    ) -> None:
         recording, uses = self.recording, self.uses
         for value in values:
             for item in value if type(value) in (list, tuple) else (value,):
@@ -391,10 +465,9 @@ class Scribe:
                 if buffer >= 0:
                     uses.append(USE(number, buffer, MAKE if made else VIEW))
         if site == -2:
-            site = self.site_number if self.call_number >= 0 else recording.lines.site(sys._getframe(3))
+            site = INHERITED if self.call_number >= 0 else recording.lines.site(sys._getframe(3))
         self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, flags)
         self.last = number
-        self.sites[number] = site
 
     # ---- the tape
 
@@ -424,7 +497,6 @@ class Scribe:
         source = self.recording.buffer(value) if hasattr(value, "nbytes") else -1
         self.write(number, CALL, name, start_ns, end_ns, number, site, getattr(value, "nbytes", 8), 0, a=source)
         self.last = number
-        self.sites[number] = site
         tape.calls[variable] = number
 
     # ---- copies and reads
@@ -449,7 +521,18 @@ class Scribe:
         self.uses.append(USE(number, to, MAKE if made else WRITE))
         self.copies.append(COPY(number, from_, to, nbytes, int(direction), int(reason), because))
         call = self.call_number if self.call_number >= 0 else because
-        self.write(number, int(Kind.COPY), reason.name.lower().replace("_", " "), start_ns, end_ns, call, self.site(), nbytes, 0, a=from_)
+        self.write(
+            number,
+            int(Kind.COPY),
+            reason.name.lower().replace("_", " "),
+            start_ns,
+            end_ns,
+            call,
+            self.site(),
+            nbytes,
+            0,
+            a=from_,
+        )
 
     def read(self, trigger: str, value: Any) -> None:
         """Python looked at a value. On the host that costs nothing; devices report their own reads to `sync`."""
@@ -468,57 +551,112 @@ class Scribe:
 
     # ---- the reverse pass
 
-    def pulled(self, call: int, name: str, start_ns: int, end_ns: int, new: Any, number: int, variable: int, state: int) -> None:
-        """A pullback of one input ended, on the path where small arrays spend their time."""
-        recording = self.recording
-        target = description = -1
+    def pull(self, back: Any, ct: Any, record: Any, call: int, title: str, variable: int) -> Any:
+        """Run the pullback of one input and write it down, unless it gives no plain array: then `pulled_other` must follow."""
+        number = next(self.numbers)
+        parent, outer_call = self.parent, self.call_number
+        self.parent = number
+        if call >= 0:
+            self.call_number = call
+        clock = self.clock
+        start = clock()
+        try:
+            new = back(ct, record)
+            end = clock()
+        finally:
+            self.parent, self.call_number = parent, outer_call
+        target = description = sick = -1
         how = 0
-        nbytes = 8
         if type(new) is ndarray:
-            nbytes = new.nbytes
-            if new.base is None and state == OWNED:
-                known = recording.live.get(id(new))
-                if known is not None and known() is new:
-                    target = known.number
-                else:
-                    target, how = number, OUT_MADE
-                    reference = recording.live[id(new)] = Ref(new, recording.dead.append)
-                    reference.number = reference.made_by = number
-                    description = recording.describe(new)
+            if new is ct:
+                how = IS_BORROWED
+                target = self.recording.buffer(new)
+            elif new.base is None and id(new) not in self.live:
+                how, target = OUT_MADE, number
+                reference = self.live[id(new)] = Ref(new, self.dead_append)
+                reference.number = number
             else:
-                target, made = recording.output(new, number)
-        sick = -1
-        if isinstance(new, float):
+                known = self.live.get(id(new))
+                if new.base is None and (known is None or known() is not new):
+                    how, target = OUT_MADE, number
+                    reference = self.live[id(new)] = Ref(new, self.dead_append)
+                    reference.number = number
+                else:
+                    how = IS_BORROWED
+                    target, made = self.recording.output(new, number)
+                    if made:
+                        self.uses.append(USE(number, target, MAKE))
+            if new.shape != self.shape or new.dtype is not self.dtype:
+                self.shape, self.dtype, self.description = new.shape, new.dtype, self.recording.describe(new)
+            description = self.description
+            if not number & 31:
+                sick = denormals(new)
+        elif isinstance(new, float):
             sick = int(0.0 < abs(new) < TINIEST)
-        elif number % SAMPLED == 0:
-            sick = denormals(new)
-        self.contributions.append(CONTRIBUTION(number, variable, target, state, nbytes, nbytes, 1, sick))
-        self.write(number, PULLBACK, name, start_ns, end_ns, call, self.sites.get(call, -1), nbytes, BACKWARD, description, -1, -1, target, how)
-        if number % SAMPLED == 0 or number < SAMPLED_ALL:
-            self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - end_ns)
+        else:
+            self.pending = number, start, end
+            return new
+        dead = self.dead
+        while dead:
+            self.freed(dead.pop().number)
+            self.freed_ns(start)
+        text = self.strings.get(title) or self.recording.text(title)
+        if number >= self.limit:
+            self.dropped += 1
+        elif end - start < LONGEST_ROW_NS and text <= 65535:
+            self.pulls.append(
+                PULL_ROW(
+                    number, start, end - start, parent, call, self.flags, how, text, description, variable, sick, target
+                )
+            )
+        else:
+            nbytes = getattr(new, "nbytes", 8)
+            state = State.BORROWED if how & IS_BORROWED else State.OWNED
+            self.contributions.append(CONTRIBUTION(number, variable, target, int(state), nbytes, nbytes, 1, sick))
+            self.write(
+                number,
+                PULLBACK,
+                title,
+                start,
+                end,
+                call,
+                INHERITED,
+                nbytes,
+                BACKWARD,
+                description,
+                -1,
+                -1,
+                target,
+                how & OUT_MADE,
+            )
+        if not number & 31 or number < SAMPLED_ALL:
+            self._charge(number, end)
+        return new
 
     def pulled_other(
-        self, call: int, name: str, start_ns: int, end_ns: int, value: Any, number: int, variable: int, state: int, nbytes: int, useful: int
+        self, call: int, name: str, value: Any, variable: int, state: int, nbytes: int, useful: int
     ) -> None:
-        """A pullback of one input ended that gave something else than a host array."""
+        """The pullback that `pull` has just run gave something else than a host array."""
+        number, start_ns, end_ns = self.pending
         buffer, made = self.recording.output(value, number) if value is not None else (-1, False)
         if buffer >= 0:
             self.uses.append(USE(number, buffer, MAKE if made else VIEW))
         self.contributions.append(CONTRIBUTION(number, variable, buffer, state, nbytes, useful, 1, -1))
-        self.write(number, PULLBACK, name, start_ns, end_ns, call, self.sites.get(call, -1), nbytes if made else 0, BACKWARD)
+        self.write(number, PULLBACK, name, start_ns, end_ns, call, INHERITED, nbytes if made else 0, BACKWARD)
 
-    def enter_pullback(self, call: int) -> tuple[int, int, int, int, int]:
+    def enter_pullback(self, call: int) -> tuple[int, int, int, int]:
         """A pullback begins; what `leave_pullback` needs is returned."""
         number = next(self.recording.numbers)
-        before = (number, self.parent, self.call_number, self.site_number, self.clock())
+        before = (number, self.parent, self.call_number, self.clock())
         self.parent = number
         self.call_number = call if call >= 0 else self.call_number
-        self.site_number = self.sites.get(call, self.site_number)
         return before
 
-    def leave_pullback(self, entered: tuple[int, int, int, int, int], name: str, new: list[tuple[int, Any, State, int, int, int]]) -> None:
+    def leave_pullback(
+        self, entered: tuple[int, int, int, int], name: str, new: list[tuple[int, Any, State, int, int, int]]
+    ) -> None:
         """A pullback ended; ``new`` lists (variable, cotangent, state, size, useful bytes, whether anybody wants it)."""
-        number, parent, outer_call, outer_site, start = entered
+        number, parent, outer_call, start = entered
         end = self.clock()
         self.parent = parent
         total = 0
@@ -529,9 +667,11 @@ class Scribe:
                 total += value.nbytes if made else 0
                 if useful * DENSE < nbytes:
                     guard.check("dense_zeros", name, True)
-            self.contributions.append(CONTRIBUTION(number, variable, buffer, int(state), nbytes, useful, used, denormals(value)))
-        self.write(number, PULLBACK, name, start, end, self.call_number, self.site_number, total, BACKWARD)
-        self.call_number, self.site_number = outer_call, outer_site
+            self.contributions.append(
+                CONTRIBUTION(number, variable, buffer, int(state), nbytes, useful, used, denormals(value))
+            )
+        self.write(number, PULLBACK, name, start, end, self.call_number, INHERITED, total, BACKWARD)
+        self.call_number = outer_call
         if number % SAMPLED == 0 or number < SAMPLED_ALL:
             self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - end)
 
@@ -548,7 +688,7 @@ class Scribe:
             kind, name = int(Kind.COPY), fresh.name.lower().replace("_", " ")
             direction = Direction.HOST_TO_HOST if type(target) is ndarray else Direction.DEVICE_TO_DEVICE
             self.copies.append(COPY(number, -1, into, nbytes, int(direction), int(fresh), call))
-        self.write(number, kind, name, start_ns, end, call, self.sites.get(call, -1), nbytes, BACKWARD)
+        self.write(number, kind, name, start_ns, end, call, INHERITED, nbytes, BACKWARD)
         if number % SAMPLED == 0 or number < SAMPLED_ALL:
             self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - end)
 
@@ -573,17 +713,25 @@ class Scribe:
     def transfer(self, direction: str, reason: str, stream: str, start_ns: int, end_ns: int, nbytes: int) -> None:
         guard.check("transfer", direction, self.call_number >= 0)
         number = next(self.recording.numbers)
-        self.copies.append(COPY(number, -1, -1, nbytes, int(Direction[direction.upper()]), int(Reason[reason.upper()]), self.call_number))
+        self.copies.append(
+            COPY(
+                number, -1, -1, nbytes, int(Direction[direction.upper()]), int(Reason[reason.upper()]), self.call_number
+            )
+        )
         self._on_lane(number, Kind.COPY, reason.replace("_", " "), stream, start_ns, end_ns, nbytes)
 
     def alloc(self, owner: object, nbytes: int, reserved_nbytes: int, from_pool: bool, time_ns: int) -> None:
-        device = getattr(getattr(owner, "device", None), "name", None) or (self.recording.device.name if self.recording.device else "host")
+        device = getattr(getattr(owner, "device", None), "name", None) or (
+            self.recording.device.name if self.recording.device else "host"
+        )
         self.recording.track(owner, nbytes, reserved_nbytes, self.parent, int(from_pool), -1, device, time_ns)
 
     def _stream(self, stream: str) -> int:
         return self.recording.lane(stream, 1, self.recording.device.name if self.recording.device else "device")
 
-    def _on_lane(self, number: int, kind: Kind, name: str, stream: str, start_ns: int, end_ns: int, nbytes: int) -> None:
+    def _on_lane(
+        self, number: int, kind: Kind, name: str, stream: str, start_ns: int, end_ns: int, nbytes: int
+    ) -> None:
         host, self.lane = self.lane, self._stream(stream)
         parent = self.parent
         self.parent = -1
@@ -617,7 +765,17 @@ class Span:
         scribe.parent = self.outer
         scribe.spans = [span for span in scribe.spans if span[0] != self.number]
         flags = FAILED if exc and exc[0] is not None else 0
-        scribe.write(self.number, int(Kind.SPAN), self.name, self.start_ns, scribe.clock(), -1, scribe.recording.lines.site(sys._getframe(1)), 0, flags)
+        scribe.write(
+            self.number,
+            int(Kind.SPAN),
+            self.name,
+            self.start_ns,
+            scribe.clock(),
+            -1,
+            scribe.recording.lines.site(sys._getframe(1)),
+            0,
+            flags,
+        )
 
 
 def denormals(value: Any) -> int:

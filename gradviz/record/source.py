@@ -15,7 +15,12 @@ from typing import Any
 
 import numpy as np
 
-LIBRARIES = tuple(str(Path(path).parent) + "/" for path in (Path(__file__).parent, np.__file__)) + ("<string>", "<frozen", "<__array_function__")
+LIBRARIES = tuple(str(Path(path).parent) + "/" for path in (Path(__file__).parent, np.__file__)) + (
+    "<string>",
+    "<frozen",
+    "<__array_function__",
+)
+DEMO = str(Path(__file__).parent.parent / "demo") + "/"  # programs as a user writes them, though they come with us
 SHELLS = ("/IPython/", "/ipykernel/")  # they lie between a magic and the cell; the user's line is never in them
 MAX_SOURCE_NBYTES = 1 << 20
 
@@ -24,7 +29,9 @@ class Lines:
     """The distinct lines met in one recording."""
 
     def __init__(self) -> None:
-        self.codes: dict[int, dict[int, int] | None] = {}  # id of a code object -> instruction -> site; None for library code
+        self.codes: dict[
+            int, dict[int, int] | None
+        ] = {}  # id of a code object -> instruction -> site; None for library code
         self.found: list[tuple[CodeType, int]] = []
 
     def site(self, frame: FrameType | None) -> int:
@@ -48,7 +55,7 @@ class Lines:
 
     def _meet(self, code: CodeType) -> dict[int, int] | None:
         name = code.co_filename
-        library = name.startswith(LIBRARIES) or any(shell in name for shell in SHELLS)
+        library = (name.startswith(LIBRARIES) and not name.startswith(DEMO)) or any(shell in name for shell in SHELLS)
         sites: dict[int, int] | None = None if library else {}
         self.codes[id(code)] = sites
         self.found_codes = (*getattr(self, "found_codes", ()), code)  # an id stays taken while its object lives
@@ -56,7 +63,9 @@ class Lines:
 
     def table(self, text: Any) -> tuple[dict[str, list[int]], dict[int, int], dict[str, str]]:
         """Rows of the ``sites`` table, one per source line; which row each recorded site became; the sources by file."""
-        rows: dict[str, list[int]] = {name: [] for name in ("file_str", "line", "function_str", "cell", "cell_hash_str", "text_str")}
+        rows: dict[str, list[int]] = {
+            name: [] for name in ("file_str", "line", "function_str", "cell", "cell_hash_str", "text_str")
+        }
         merged: dict[tuple[str, int, str], int] = {}
         became: dict[int, int] = {}
         sources: dict[str, str] = {}
@@ -119,4 +128,6 @@ def user_line() -> str:
         return ""
     code, at = lines.found[site]
     cell = notebook_cells().get(code.co_filename, -1)
-    return f"Cell In[{cell}], line {line_of(code, at)}" if cell >= 0 else f"{short(code.co_filename)}:{line_of(code, at)}"
+    return (
+        f"Cell In[{cell}], line {line_of(code, at)}" if cell >= 0 else f"{short(code.co_filename)}:{line_of(code, at)}"
+    )

@@ -86,7 +86,9 @@ STEPS.append(Step(None, ("all",), lambda ct, record: record[2](ct), [], single=F
 def _rebuilt(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cells: tuple[Any, ...]) -> Any:
     """Call ``f`` with other values in its closure."""
     if cells:
-        f = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(types.CellType(value) for value in cells))
+        f = types.FunctionType(
+            f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(types.CellType(value) for value in cells)
+        )
     return f(*args, **kwargs)
 
 

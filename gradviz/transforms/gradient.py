@@ -75,7 +75,9 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
         check_scalar(result, f)
         value = run.lower(result)
         with run.spans("backward"):
-            gradients = run.gradients(result, np.ones_like(value) if hasattr(value, "shape") else np.float64(1), free=True)
+            gradients = run.gradients(
+                result, np.ones_like(value) if hasattr(value, "shape") else np.float64(1), free=True
+            )
         aux = unflatten(*_lowered(aux, run)) if has_aux else None
         run.tape.close()
         return ((value, aux) if has_aux else value), gradients
@@ -104,16 +106,23 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
     outs, structure = flatten(result)
     values = [run.lower(out) for out in outs]
     variables = [out.index if isinstance(out, Array) and out.tape is run.tape else -1 for out in outs]
-    likes = [Like(*like(value)) if hasattr(value, "dtype") or isinstance(value, (float, complex)) else None for value in values]
+    likes = [
+        Like(*like(value)) if hasattr(value, "dtype") or isinstance(value, (float, complex)) else None
+        for value in values
+    ]
     del result, outs
 
     def pull(ct: Any) -> tuple[Any, ...]:
         cts, got = flatten(ct)
         if len(cts) != len(likes):
-            raise NotDifferentiableError(f"the cotangent has {len(cts)} leaves, the result of {name_of(f)} has {len(likes)}")
+            raise NotDifferentiableError(
+                f"the cotangent has {len(cts)} leaves, the result of {name_of(f)} has {len(likes)}"
+            )
         for c, want in zip(cts, likes, strict=True):
             if want is not None and np.shape(c) != want.shape:
-                raise NotDifferentiableError(f"a cotangent has shape {np.shape(c)}, the result of {name_of(f)} there has {want.shape}")
+                raise NotDifferentiableError(
+                    f"a cotangent has shape {np.shape(c)}, the result of {name_of(f)} there has {want.shape}"
+                )
         seeds = [(v, as_cotangent(c)) for v, c in zip(variables, cts, strict=True) if v >= 0]
         with run.spans("backward"):
             return run.collect(seeds, free=False)
@@ -134,13 +143,18 @@ class Run:
         self.tape = Tape(recorder)
         self.target = None if recorder is None else recorder.recording.target
         if self.target is not None:
-            args = tuple(tree_map(lambda leaf: self.target.asarray(leaf) if type(leaf) is np.ndarray else leaf, arg) for arg in args)
+            args = tuple(
+                tree_map(lambda leaf: self.target.asarray(leaf) if type(leaf) is np.ndarray else leaf, arg)
+                for arg in args
+            )
         self.leaves: list[Any] = []
         self.structures: list[tuple[Any, int]] = []
         traced = list(args)
         for argnum in self.argnums:
             if not -len(args) <= argnum < len(args):
-                raise NotDifferentiableError(f"argnums names argument {argnum}, but {name_of(f)} was called with {len(args)} positional arguments")
+                raise NotDifferentiableError(
+                    f"argnums names argument {argnum}, but {name_of(f)} was called with {len(args)} positional arguments"
+                )
             leaves, structure = flatten(args[argnum])
             for k, leaf in enumerate(leaves):
                 if not isinstance(leaf, Array) or leaf.dtype.kind not in "fc":
@@ -193,7 +207,9 @@ class Run:
         elif type(ct) is Indexed or type(ct) is Owned:
             ct = ct.dense()
         elif np.shape(ct) != want.shape:
-            raise RuleError(f"the gradient of an argument of shape {want.shape} came out with shape {np.shape(ct)}: a rule is wrong")
+            raise RuleError(
+                f"the gradient of an argument of shape {want.shape} came out with shape {np.shape(ct)}: a rule is wrong"
+            )
         elif hasattr(ct, "strides") and ct.shape != () and not isinstance(ct, Array) and not owned(ct, 1):
             recorder = self.tape.recorder
             ct = ct.copy() if recorder is None else recorder.copy(Reason.RETURNED, ct)

@@ -90,7 +90,10 @@ def _by_rows(y: Any, pull: Callable[[Any], tuple[Any, ...]], x: Any) -> Any:
         for row, ct in zip(rows[k], pulled, strict=True):
             row.append(ct)
     made = [
-        unflatten(structure, [_stacked(row, np.shape(out) + np.shape(leaf), leaf) for row, leaf in zip(rows[k], leaves, strict=True)])
+        unflatten(
+            structure,
+            [_stacked(row, np.shape(out) + np.shape(leaf), leaf) for row, leaf in zip(rows[k], leaves, strict=True)],
+        )
         for k, out in enumerate(outs)
     ]
     return unflatten(out_structure, made)

@@ -11,7 +11,9 @@ from gradviz.errors import GradvizError
 from gradviz.transforms.trees import flatten, unflatten
 
 
-def scan(f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any = None, length: int | None = None) -> tuple[Any, Any]:
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any = None, length: int | None = None
+) -> tuple[Any, Any]:
     """Thread a value through the rows of ``xs`` and collect what each step gives.
 
     Parameters
@@ -66,5 +68,7 @@ def _rows(xs: Any, length: int | None) -> Any:
         return (xs for _ in range(length))
     lengths = {np.shape(leaf)[0] if np.shape(leaf) else -1 for leaf in leaves}
     if len(lengths) != 1 or -1 in lengths or (length is not None and lengths != {length}):
-        raise GradvizError(f"the first axes of xs do not agree on the number of steps: {sorted(lengths)}, length={length}")
+        raise GradvizError(
+            f"the first axes of xs do not agree on the number of steps: {sorted(lengths)}, length={length}"
+        )
     return (unflatten(structure, [leaf[i] for leaf in leaves]) for i in range(lengths.pop()))

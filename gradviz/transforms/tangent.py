@@ -10,7 +10,7 @@ import numpy as np
 from gradviz.engine.array import Array
 from gradviz.engine.forward import Forward, tangent_below, value_below
 from gradviz.errors import NotDifferentiableError
-from gradviz.transforms.gradient import where_argument, grad
+from gradviz.transforms.gradient import grad, where_argument
 from gradviz.transforms.trees import check_leaf, flatten, unflatten
 
 
@@ -32,7 +32,9 @@ def jvp(f: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> 
     (np.float64(0.0), np.float64(1.0))
     """
     if len(args) != len(tangents):
-        raise NotDifferentiableError(f"jvp was given {len(args)} arguments and {len(tangents)} tangents; it needs one for each")
+        raise NotDifferentiableError(
+            f"jvp was given {len(args)} arguments and {len(tangents)} tangents; it needs one for each"
+        )
     level = Forward()
     traced = [_trace(level, f, k, arg, tangent) for k, (arg, tangent) in enumerate(zip(args, tangents, strict=True))]
     outs, structure = flatten(f(*traced))
@@ -46,7 +48,9 @@ def _trace(level: Forward, f: Callable[..., Any], argnum: int, arg: Any, tangent
     leaves, structure = flatten(arg)
     directions, _ = flatten(tangent)
     if len(directions) != len(leaves):
-        raise NotDifferentiableError(f"the tangent of argument {argnum} has {len(directions)} leaves, the argument has {len(leaves)}")
+        raise NotDifferentiableError(
+            f"the tangent of argument {argnum} has {len(directions)} leaves, the argument has {len(leaves)}"
+        )
     traced = []
     for k, (leaf, direction) in enumerate(zip(leaves, directions, strict=True)):
         if not isinstance(leaf, Array):
