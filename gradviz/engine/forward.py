@@ -142,8 +142,10 @@ def transposed_twice(rule: Rule, values: list[Any], out: Any, tangents: dict[str
     several = rule.outputs and isinstance(out, (tuple, list))
     outs = list(out) if several else [out]
     flowing = [k for k, o in enumerate(outs) if getattr(o, "dtype", np.dtype(float)).kind in "fc"]
+    # Decompositions refuse cotangents that depend on a choice of vectors; zero does not.
+    probe = np.zeros_like if several else np.ones_like
     probes: list[Any] = [
-        Array(np.ones_like(o), tape, tape.leaf()) if k in flowing else None for k, o in enumerate(outs)
+        Array(probe(o), tape, tape.leaf()) if k in flowing else None for k, o in enumerate(outs)
     ]
     active = tuple(tangents)
     variant = rule.variant((active, True))
