@@ -63,7 +63,7 @@ def one_over(x: Any) -> Any:
     return math.inf if is_python(x) and x == 0 else 1 / x
 
 
-slope(np.true_divide, singular=True, x=lambda y: one_over(y), y=lambda out, y: -out * one_over(y))
+slope(np.true_divide, singular=True, x=lambda y: one_over(y), y=lambda out, y: -(out / y))
 slope(np.reciprocal, singular=True, x=lambda out: -out * out)
 slope(np.square, x=lambda x: 2 * x)
 
@@ -222,6 +222,7 @@ def sign(x):
 
 
 slope(np.copysign, constant=("y",), x=lambda x, out: np.sign(x) * np.sign(out))
+slope(np.nextafter, constant=("y",), x=lambda: 1)
 slope(np.heaviside, constant=("x",), y=lambda x, out: np.equal(x, 0).astype(out.dtype))
 
 

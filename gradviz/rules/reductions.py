@@ -47,8 +47,15 @@ def count_of(shape: tuple[int, ...], axis: Axis) -> int:
 # ---- sums
 
 
+def repeated(ct: Any, axis: Axis, keepdims: bool, shape: tuple[int, ...]) -> Any:
+    """A cotangent of the result, once for each entry it was made from; no memory is filled."""
+    if axis is None and isinstance(ct, np.generic):  # 0.5 µs; np.broadcast_to takes 2.8
+        return np.ndarray(shape, ct.dtype, np.asarray(ct), 0, (0,) * len(shape))
+    return np.broadcast_to(spread(ct, axis, keepdims), shape)
+
+
 def sum_to_a(ct, a_like, axis, keepdims):
-    return np.broadcast_to(spread(ct, axis, keepdims), a_like.shape)
+    return repeated(ct, axis, keepdims, a_like.shape)
 
 
 def add_up(a, axis=None, dtype=None, keepdims=False):
@@ -84,10 +91,12 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=NONE, whe
 
 
 def mean_to_a(ct, a_like, axis, keepdims):
-    return np.broadcast_to(spread(ct / count_of(a_like.shape, axis), axis, keepdims), a_like.shape)
+    return repeated(ct / count_of(a_like.shape, axis), axis, keepdims, a_like.shape)
 
 
 def take_mean(a, axis=None, dtype=None, keepdims=False):
+    if type(a) is np.ndarray and a.dtype.char in "fd" and a.size and dtype is None:  # as np.mean does, 3 µs sooner
+        return np.add.reduce(a, axis=axis, keepdims=keepdims) / count_of(a.shape, axis)
     return np.mean(a, axis, **given(dtype=dtype, keepdims=keepdims))
 
 

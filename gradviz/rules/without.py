@@ -14,6 +14,8 @@ no_gradient(
     np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.fix, np.floor_divide, np.sign, np.spacing,
     np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition, np.lexsort, np.searchsorted, np.digitize,
     np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero, np.all, np.any,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift, np.gcd, np.lcm,
+    np.unravel_index, np.ravel_multi_index, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.ix_, np.isnat,
     np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.min_scalar_type, np.common_type,
     np.may_share_memory, np.shares_memory, np.array_repr, np.array_str, np.array2string,
 )  # fmt: skip

@@ -76,6 +76,7 @@ ENTRIES = [
     each(np.fabs),
     entry("sign", lambda x: x * np.sign(x), real(2, 3), is_complex=True, exact=False),
     entry("copysign", np.copysign, real(2, 3), np.array([1.0, -2.0, 3.0]), single=False),
+    entry("nextafter", np.nextafter, real(2, 3), np.array([0.0, 9.0, 1.0]), single=False),
     entry("heaviside", np.heaviside, np.array([0.0, 1.0, 0.0]), real(2, 3), single=False),
     each(np.maximum, real(2, 3), real(2, 3)),
     each(np.minimum, real(2, 3), real(2, 3)),
