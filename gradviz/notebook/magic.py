@@ -66,7 +66,7 @@ class GradvizMagics(Magics):
         with ExitStack() as stack:
             if options.forbid:
                 stack.enter_context(forbid(options.forbid))
-            taken = stack.enter_context(profile(label=f"In[{self.shell.execution_count}]", device=options.device))
+            taken = stack.enter_context(profile(label=f"In[{self._cell_number}]", device=options.device))
             try:
                 self._execute(body, options.steps)
             except BaseException as raised:  # noqa: BLE001 - raised again below, after what was recorded is shown
@@ -106,6 +106,11 @@ class GradvizMagics(Magics):
                 raise UsageError(str(error)) from None
         return options, rest
 
+    @property
+    def _cell_number(self) -> int:
+        """The number of the cell that runs; ``execution_count`` is already the next one in newer IPythons."""
+        return len(self.shell.history_manager.input_hist_parsed) - 1
+
     def _before(self, name: str | None) -> Profile | None:
         if name is None:
             return None
@@ -119,7 +124,7 @@ class GradvizMagics(Magics):
         __tracebackhide__ = True
         shell = self.shell
         source = shell.transform_cell(body)
-        name = shell.compile.cache(source, shell.execution_count, raw_code=body)
+        name = shell.compile.cache(source, self._cell_number, raw_code=body)
         tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
         last = [tree.body.pop()] if tree.body and isinstance(tree.body[-1], ast.Expr) else []
         parts = [shell.compile(tree, name, "exec"), shell.compile(ast.Interactive(last), name, "single")]

@@ -53,7 +53,7 @@ const notebooks: JupyterFrontEndPlugin<void> = {
     const enabled = (): boolean => settings?.composite.heat !== false;
     editors.addExtension({
       name: 'gradviz:heat',
-      factory: ({ model }) => EditorExtensionRegistry.createConditionalExtension((model as { type?: string }).type === 'code' ? heatGutter(profiles, enabled) : [])
+      factory: ({ model }) => EditorExtensionRegistry.createImmutableExtension((model as { type?: string }).type === 'code' ? heatGutter(profiles, enabled) : [])
     });
     void registry?.load(notebooks.id).then(loaded => {
       settings = loaded;

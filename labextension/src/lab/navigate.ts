@@ -2,6 +2,7 @@
 
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { str, Trace } from '../viewer/trace.js';
+import { cellBody, profiledText } from './source.js';
 
 export interface Place {
   file: string;
@@ -18,16 +19,15 @@ export function placeOf(trace: Trace, site: number): Place | null {
 /** Scrolls to the cell that has this source, else to the one with this execution count; false when there is none. */
 export async function goTo(panel: NotebookPanel, place: Place, source: string | undefined): Promise<boolean> {
   const cells = panel.content.widgets;
-  const text = source?.trimEnd();
-  const bodyOf = (whole: string): string => (whole.startsWith('%%') ? whole.slice(whole.indexOf('\n') + 1) : whole).trimEnd();
-  let index = text === undefined ? -1 : cells.findIndex(cell => bodyOf(cell.model.sharedModel.getSource()) === text);
+  const text = source === undefined ? null : profiledText(source);
+  let index = cells.findIndex(cell => cellBody(cell.model.sharedModel.getSource()).text === text);
   if (index < 0 && place.cell >= 0) index = cells.findIndex(cell => cell.model.type === 'code' && (cell.model as { executionCount?: number }).executionCount === place.cell);
   if (index < 0) return false;
   const cell = cells[index];
   panel.content.activeCellIndex = index;
   await panel.content.scrollToItem(index, 'smart');
-  const offset = cell.model.sharedModel.getSource().startsWith('%%') && text !== undefined ? 1 : 0;
-  cell.editor?.setCursorPosition({ line: place.line - 1 + offset, column: 0 });
-  cell.editor?.revealPosition({ line: place.line - 1 + offset, column: 0 });
+  const line = place.line - 1 + cellBody(cell.model.sharedModel.getSource()).offset;
+  cell.editor?.setCursorPosition({ line, column: 0 });
+  cell.editor?.revealPosition({ line, column: 0 });
   return true;
 }

@@ -6,6 +6,7 @@ import { ISignal, Signal } from '@lumino/signaling';
 import { LineHeat, Links } from '../viewer/links.js';
 import { heatBySite } from '../viewer/source/heat.js';
 import { readTrace, str, Trace } from '../viewer/trace.js';
+import { cellBody, profiledText } from './source.js';
 
 export const MIME_TYPE = 'application/vnd.gradviz.v1+json';
 
@@ -57,10 +58,10 @@ export class Profiles {
 
   /** The cost of each line of a cell with exactly this source, null when no profile has seen it. */
   heatOf(source: string): Heat | null {
-    const whole = this.heat.get(source.trimEnd());
-    if (whole || !source.startsWith('%%')) return whole ?? null;
-    const body = this.heat.get(source.slice(source.indexOf('\n') + 1).trimEnd());
-    return body ? new Map([...body].map(([line, heat]) => [line + 1, heat])) : null;
+    const { text, offset } = cellBody(source);
+    const heat = this.heat.get(text);
+    if (!heat || offset === 0) return heat ?? null;
+    return new Map([...heat].map(([line, cost]) => [line + offset, cost]));
   }
 
   /** Tells all who draw heat to look again. */
@@ -123,11 +124,12 @@ export class Profiles {
     for (const heat of heatBySite(trace, new Links(trace))) {
       const source = cell[heat.site] >= 0 ? trace.sources[str(trace, file_str[heat.site])] : undefined;
       if (source === undefined || heat.forward_ns + heat.backward_ns === 0) continue;
-      const lines = bySource.get(source.trimEnd()) ?? new Map<number, LineHeat>();
+      const text = profiledText(source);
+      const lines = bySource.get(text) ?? new Map<number, LineHeat>();
       const known = lines.get(line[heat.site]);
       if (!known || known.forward_ns + known.backward_ns < heat.forward_ns + heat.backward_ns) lines.set(line[heat.site], heat);
-      bySource.set(source.trimEnd(), lines);
+      bySource.set(text, lines);
     }
-    for (const [source, lines] of bySource) this.heat.set(source, lines);
+    for (const [text, lines] of bySource) this.heat.set(text, lines);
   }
 }

@@ -88,7 +88,9 @@ export const KEYS: Key[] = [
 /** Obeys keys pressed anywhere in the viewer except where text is typed. */
 export function listenToKeys(element: HTMLElement, session: Session, timeline: TimelineView, extra: Record<string, () => void>): void {
   element.addEventListener('keydown', event => {
-    const typing = (event.composedPath()[0] as HTMLElement).matches?.('input, select, textarea');
+    const target = event.composedPath()[0] as HTMLElement;
+    const typing = target.matches?.('input, select, textarea');
+    if (target.closest?.('dialog')) return;
     if (event.ctrlKey || event.metaKey || event.altKey || (typing && event.key !== 'Escape')) return;
     const key = KEYS.find(k => k.keys.includes(event.key.length === 1 ? event.key.toLowerCase() : event.key));
     if (!key && !extra[event.key]) return;
