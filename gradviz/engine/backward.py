@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.cotangent import Indexed, Owned, add, add_part, own, pass_on
-from gradviz.engine.rule import STEPS
+from gradviz.engine.step import STEPS
 from gradviz.engine.tape import Tape
 from gradviz.engine.watched import watched_walk
 

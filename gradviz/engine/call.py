@@ -10,7 +10,8 @@ import numpy as np
 from gradviz.engine.array import Array, View, constant, strip
 from gradviz.engine.cotangent import Picked
 from gradviz.engine.memory import memory_of
-from gradviz.engine.rule import STEPS, Rule, Step
+from gradviz.engine.rule import Rule
+from gradviz.engine.step import STEPS, Step
 from gradviz.engine.tape import Tape
 from gradviz.errors import EscapedArrayError, MissingRuleError, NotDifferentiableError
 

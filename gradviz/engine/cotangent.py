@@ -11,11 +11,15 @@ from __future__ import annotations
 import math
 import sys
 from operator import getitem
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradviz.engine.rule import Rule, Step, like
+from gradviz.engine.like import like
+
+if TYPE_CHECKING:
+    from gradviz.engine.rule import Rule
+    from gradviz.engine.step import Step
 
 ndarray = np.ndarray
 

@@ -17,7 +17,9 @@ from gradviz.engine.call import below
 from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
 from gradviz.engine.memory import memory_of
 from gradviz.engine.mutate import Views, store_below
-from gradviz.engine.rule import STEPS, Rule, like
+from gradviz.engine.like import like
+from gradviz.engine.rule import Rule
+from gradviz.engine.step import STEPS
 from gradviz.engine.tape import Tape, new_level
 
 

@@ -16,7 +16,8 @@ from gradviz.engine.array import FOREIGN, FRESH, Array, View, bottom, constant, 
 from gradviz.engine.call import below, innermost
 from gradviz.engine.cotangent import fit, may_repeat, zeros
 from gradviz.engine.memory import held, rescue
-from gradviz.engine.rule import RULES, Like, Rule, rule
+from gradviz.engine.like import Like
+from gradviz.engine.rule import RULES, Rule, rule
 from gradviz.engine.tape import Tape
 from gradviz.errors import WriteError
 from gradviz.record.events import Reason

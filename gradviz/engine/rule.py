@@ -22,69 +22,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from gradviz.engine.like import Like
+from gradviz.engine.signature import binder
+from gradviz.engine.variant import Variant, write_variant
 from gradviz.errors import RuleError
+
+__all__ = ["COMPOSED", "CREATING", "NO_GRADIENT", "OUT_POSITION", "RULES", "Like", "Rule", "composed", "no_gradient", "rule"]
 
 RULES: dict[Any, Rule] = {}
 COMPOSED: dict[Any, Callable[..., Any]] = {}  # functions given in terms of other functions
 OUT_POSITION: dict[Any, int] = {}  # where a composed function takes ``out``, which the engine fills, not the definition
 CREATING: dict[Any, Callable[..., Any]] = {}  # functions that make a new array near the first argument
 NO_GRADIENT: set[Any] = set()  # functions through which nothing flows: comparisons, rounding, index searches
-
-
-class Like(NamedTuple):
-    """What can be known of an array without keeping it."""
-
-    shape: tuple[int, ...]
-    dtype: Any  # np.dtype, or the type ``float`` / ``complex`` of a Python scalar, which adopts the dtype it meets
-
-
-def like(value: Any) -> tuple[tuple[int, ...], Any]:
-    """Shape and dtype, as records keep them: a plain tuple, which the garbage collector can forget about."""
-    try:
-        return value.shape, value.dtype
-    except AttributeError:
-        return (), type(value)
-
-
-class Step:
-    """How the reverse pass handles one kind of record: a rule together with the inputs that are being differentiated."""
-
-    __slots__ = ("active", "back", "owns", "parts", "plain", "rule", "single", "title", "view")
-
-    def __init__(
-        self,
-        rule: Rule | None,
-        active: tuple[str, ...],
-        back: Callable[..., Any],
-        parts: list[Any],
-        owns: bool = False,
-        single: bool = True,
-    ) -> None:
-        self.rule = rule
-        self.active = active
-        self.back = back  # (ct, record) -> cotangent, or one per parent
-        self.parts = parts  # (input, (ct, record, made) -> cotangent) one at a time, for the recorder
-        self.owns = owns
-        self.single = single and len(active) == 1
-        self.plain = self.single and not owns and (rule is None or not rule.view)
-        self.title = "" if rule is None else f"{rule.name} › {', '.join(active)}"
-        self.view = (
-            rule is not None and rule.view and rule.function is not np.broadcast_to
-        )  # whose result is no place to add to
-
-
-STEPS: list[Step] = [Step(None, (), lambda ct, record: (), [])]
-
-
-class Variant(NamedTuple):
-    keep: Callable[..., tuple[Any, ...]]  # (parents, out, *arguments) -> record
-    code: int
-    saves: int  # bits: 1 the first argument, 2 the second, 4 the output
-    slots: tuple[str, ...]  # what the record holds after step and parents, as source text
 
 
 class Rule:
@@ -148,10 +101,10 @@ class Rule:
         )  # one result, of the dtype of its operand
         self.pullbacks: dict[str, Callable[..., Any]] = {}
         self.joint: dict[str, tuple[str, ...]] = {}  # input -> the inputs whose cotangents one pullback makes together
-        self.foreign = not getattr(function, "__module__", "").startswith(("numpy", "gradviz", "scipy", "_operator"))
+        self.foreign = not getattr(function, "__module__", "").startswith(("numpy", "gradviz.engine", "gradviz.rules", "scipy", "_operator"))
         self.slopes: dict[str, Callable[..., Any]] = {}
         self.variants: dict[Any, Variant] = {}
-        self.parameters, self.bind, self.run = _binder(function, signature)
+        self.parameters, self.bind, self.run = binder(function, signature)
         self.inputs: tuple[str, ...] = ()
         self.positions: tuple[int, ...] = ()
 
@@ -220,7 +173,7 @@ class Rule:
         """The record maker and reverse step for ``key = (active inputs, whether cotangents must be fitted)``; made at first use."""
         found = self.variants.get(key)
         if found is None:
-            found = self.variants[key] = _compile(self, *key)
+            found = self.variants[key] = write_variant(self, *key)
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -273,137 +226,3 @@ def composed(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]
 def no_gradient(*functions: Any) -> None:
     """Functions whose derivative is zero wherever it exists: they see plain values and give plain values."""
     NO_GRADIENT.update(functions)
-
-
-def _binder(
-    function: Callable[..., Any], signature: str | None
-) -> tuple[tuple[str, ...], Callable[..., Any], Callable[..., Any]]:
-    """Parameter names, ``bind(*args, **kwargs) -> arguments in order``, and ``run(*arguments) -> result``.
-
-    Python binds arguments ten times faster than `inspect.Signature.bind` (0.2 against 3 µs), so both are compiled from the text.
-    """
-    space: dict[str, Any] = {"function": function}
-    if signature is None:
-        parameters = inspect.signature(function).parameters.values()
-        parts, bare, star = [], [], False
-        for p in parameters:
-            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-                raise RuleError(f"the rule for {function!r} needs an explicit signature: it takes *args or **kwargs")
-            if p.kind is p.KEYWORD_ONLY and not star:
-                parts.append("*")
-                star = True
-            if p.default is p.empty:
-                parts.append(p.name)
-            else:
-                space["default_" + p.name] = p.default
-                parts.append(f"{p.name}=default_{p.name}")
-            bare.append((p.name, p.kind is p.KEYWORD_ONLY))
-        signature = ", ".join(parts)
-    else:
-        space["np"] = np
-        probe = eval(f"lambda {signature}: None", space)  # noqa: S307 - source is the rule author's own
-        bare = [(p.name, p.kind is p.KEYWORD_ONLY) for p in inspect.signature(probe).parameters.values()]
-    names = tuple(name for name, _ in bare)
-    together = ", ".join(names) + ("," if len(names) == 1 else "")
-    passed = ", ".join(f"{name}={name}" if keyword_only else name for name, keyword_only in bare)
-    bind = eval(f"lambda {signature}: ({together})", space)  # noqa: S307
-    run = eval(f"lambda {', '.join(names)}: function({passed})", space)  # noqa: S307
-    return names, bind, run
-
-
-def _compile(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
-    """Write the straight-line code that records and reverses one combination of differentiated inputs.
-
-    Generic code (loops over slots, star-calls) costs 0.6 µs per call more, a third of what a small operation costs in all.
-    """
-    from gradviz.engine.cotangent import fit, own
-
-    space: dict[str, Any] = {"like": like, "Like": Like, "fit": fit, "own": own}
-    slots: list[str] = []
-    if rule.view:
-        slots += [
-            "(" + ", ".join(rule.parameters[1:]) + ",)" if len(rule.parameters) > 1 else "()",
-            f"like({rule.parameters[0]})",
-        ]
-
-    def slot(expression: str) -> str:
-        if expression not in slots:
-            slots.append(expression)
-        return f"record[{2 + slots.index(expression)}]"
-
-    def argument(name: str) -> str:
-        if name in ("ct", "ct_owned"):
-            return "ct"
-        if name == "k" and rule.sequence is not None:
-            return "k"
-        if name.startswith("ct_") and name not in rule.parameters:
-            return name
-        if name.endswith("_like") and name not in rule.parameters:
-            base = name[:-5]
-            if base == rule.sequence:
-                return slot(f"[like(v) for v in {base}]").join(("[Like(*v) for v in ", "]"))
-            return f"Like(*{slot(f'like({base})')})"
-        return slot(name)
-
-    def together(target: str) -> str:
-        """Source that runs the pullback of several inputs and takes its results apart."""
-        group = rule.joint[target]
-        space["to_" + group[0]] = rule.pullbacks[target]
-        made = ", ".join("ct_" + name for name in group)
-        text = f"{made} = to_{group[0]}({', '.join(argument(name) for name in rule.reads(target))})"
-        fits = [f"ct_{name} = fit(ct_{name}, {slot(f'like({name})')})" for name in group if fitted and name in active]
-        return "\n    ".join([text, *fits])
-
-    def assignment(target: str) -> str:
-        return together(target) if target in rule.joint else f"ct_{target} = {expression(target)}"
-
-    def expression(target: str) -> str:
-        space["to_" + target] = rule.pullbacks[target]
-        text = f"to_{target}({', '.join(argument(name) for name in rule.reads(target))})"
-        if target == rule.sequence:
-            picked = f"{slot('positions')}"
-            item = f"fit({text}, {slot(f'[like(v) for v in {target}]')}[k])" if fitted else text
-            return f"[{item} for k in {picked}]"
-        return f"fit({text}, {slot(f'like({target})')})" if fitted else text
-
-    order = sorted(active, key=lambda target: "ct_owned" in rule.reads(target))
-    needed: list[str] = []
-    for target in order:
-        needed += [
-            n[3:] for n in rule.reads(target) if n.startswith("ct_") and n[3:] in rule.pullbacks and n[3:] not in needed
-        ]
-    sequence = active == (rule.sequence,)
-    order = [*needed, *(target for target in order if target not in needed)]
-    order = [
-        target
-        for target in order
-        if target == next((t for t in order if t in rule.joint.get(target, (target,))), target)
-    ]
-    lines = [assignment(target) for target in order]
-    results = ", ".join(f"ct_{target}" for target in active)
-    if len(order) == 1 and order[0] not in rule.joint:
-        lines, results = [], expression(order[0])
-    exec("def back(ct, record):\n    " + "\n    ".join([*lines, f"return {results}"]), space)  # noqa: S102
-    parts = []
-    for target in order:
-        reads = [f"ct_{n} = made[{n!r}]" for n in needed if f"ct_{n}" in rule.reads(target)]
-        keeps = [f"made[{name!r}] = ct_{name}" for name in rule.joint.get(target, (target,))]
-        exec("def part(ct, record, made):\n    " + "\n    ".join([*reads, assignment(target), *keeps]), space)  # noqa: S102
-        parts.append((target, space["part"]))
-    code = len(STEPS)
-    arguments = ", ".join("out_option" if name == "out" else name for name in rule.parameters)
-    extra = ", positions=()" if rule.sequence else ""
-    keep = (
-        f"def keep(parents, out, {arguments}{extra}):\n    return ({code}, parents, {''.join(s + ', ' for s in slots)})"
-    )
-    exec(keep, space)  # noqa: S102
-    step = Step(
-        rule, active, space["back"], parts, owns=any("ct_owned" in rule.reads(t) for t in active), single=not sequence
-    )
-    STEPS.append(step)
-    saves = sum(
-        bit
-        for bit, name in zip((1, 2, 4), (*rule.parameters[:2], *[""] * (2 - len(rule.parameters)), "out"), strict=False)
-        if name in slots
-    )
-    return Variant(space["keep"], code, saves, tuple(slots))

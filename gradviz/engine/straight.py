@@ -15,7 +15,8 @@ import numpy as np
 from gradviz.engine.array import Array, View
 from gradviz.engine.call import call
 from gradviz.engine.mutate import take
-from gradviz.engine.rule import RULES, Rule, like
+from gradviz.engine.like import like
+from gradviz.engine.rule import RULES, Rule
 from gradviz.engine.tape import Tape
 
 ndarray = np.ndarray

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.cotangent import Indexed, Owned, Picked, add, own, owned, pass_on
-from gradviz.engine.rule import STEPS, Step
+from gradviz.engine.step import STEPS, Step
 from gradviz.engine.tape import Tape
 from gradviz.record.events import Reason, State
 

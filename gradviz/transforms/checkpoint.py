@@ -13,7 +13,8 @@ import numpy as np
 from gradviz.engine.array import Array
 from gradviz.engine.call import below, innermost, pick_all
 from gradviz.engine.cotangent import zeros
-from gradviz.engine.rule import STEPS, Step, like
+from gradviz.engine.like import like
+from gradviz.engine.step import STEPS, Step
 from gradviz.engine.tape import Tape
 from gradviz.transforms.gradient import vjp
 from gradviz.transforms.trees import flatten, unflatten

@@ -12,7 +12,7 @@ import numpy as np
 from gradviz.engine.array import Array, strip
 from gradviz.engine.backward import backward
 from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
-from gradviz.engine.rule import Like, like
+from gradviz.engine.like import Like, like
 from gradviz.engine.tape import Tape
 from gradviz.errors import NotDifferentiableError, RuleError
 from gradviz.record.current import current_recorder
