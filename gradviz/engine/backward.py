@@ -58,23 +58,23 @@ def walk(log: list[Any], cts: list[Any], leaves: int, free: bool) -> None:
             else:
                 add(cts, parent, step.back(ct, record))
             continue
-        if step.owns:
-            ct = own(ct)
         if step.single:
-            parent = record[1]
-            old = cts[parent]
-            if old is None:
-                cts[parent] = step.back(ct, record)
-            elif step.view and type(old) is Owned:
-                old.array = add_part(old.array, ((step.rule, record[2]),), ct)  # type: ignore[arg-type]
-                old = None  # an extra reference would cost a copy when its turn comes
-            else:
-                old = None
-                add(cts, parent, step.back(ct, record))
+            reverse_single(step, own(ct) if step.owns else ct, record, cts)
         elif step.active:
+            if step.owns:
+                ct = own(ct)
             new, parents = list(step.back(ct, record)), record[1]
             while new:
                 if new[-1] is None:
                     new.pop()
                 else:
                     add(cts, parents[len(new) - 1], new.pop())
+
+
+def reverse_single(step: Any, ct: Any, record: tuple[Any, ...], cts: list[Any]) -> None:
+    """Reverse a record with one parent; a view adds straight into its parent's cotangent if that is ours."""
+    parent = record[1]
+    if step.view and type(cts[parent]) is Owned:
+        cts[parent].array = add_part(cts[parent].array, ((step.rule, record[2]),), ct)
+    else:
+        add(cts, parent, step.back(ct, record))

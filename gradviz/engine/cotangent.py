@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from operator import getitem
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +74,14 @@ class Owned:
 
     def dense(self) -> Any:
         return self.array
+
+    def include(self, new: Any) -> None:
+        """Add another cotangent of the same variable."""
+        if type(new) is Indexed:
+            for views, value in new.parts:
+                self.array = add_part(self.array, views, value)
+        else:
+            self.array += new
 
 
 RESHAPING: set[Any] = {np.reshape, np.ravel}  # views only of contiguous memory
@@ -145,46 +154,53 @@ def own(array: Any) -> Any:
 
 
 def add(cts: list[Any], variable: int, new: Any) -> None:
-    """Add a cotangent to what has arrived at a variable so far."""
-    old = cts[variable]
-    kind, was = type(new), type(old)
+    """Add a cotangent to what has arrived at a variable so far.
+
+    Neither this function nor those it calls may hold the older cotangent in more names than they say to `owned`.
+    """
+    was, kind = type(cts[variable]), type(new)
     if kind is Picked:
-        if old is None:
-            old = cts[variable] = [None] * new.count
-        add(old, new.k, new.value)
-    elif old is None:
+        if was is NoneType:
+            cts[variable] = [None] * new.count
+        add(cts[variable], new.k, new.value)
+    elif was is NoneType:
         cts[variable] = new
-    elif was is Owned:
-        if kind is Indexed:
-            for views, value in new.parts:
-                old.array = add_part(old.array, views, value)
-        else:
-            old.array += new
     elif kind is list:
         for k, value in enumerate(new):
             if value is not None:
-                add(old, k, value)
-    elif was is Indexed:
-        cts[variable] = None
-        cts[variable] = Owned(old.dense() if kind is Indexed else new if owned(new) else new.copy())
-        for views, value in (new if kind is Indexed else old).parts:
-            cts[variable].array = add_part(cts[variable].array, views, value)
-    elif kind is Indexed:
-        mine = owned(old, 1)
-        cts[variable] = None
-        cts[variable] = Owned(old if mine else old.copy())
-        for views, value in new.parts:
-            cts[variable].array = add_part(cts[variable].array, views, value)
-    elif isinstance(old, np.generic) or not hasattr(old, "strides") or getattr(old, "level", None) is not None:
-        cts[variable] = old + new
-    elif owned(old, 1) and old.ndim:
-        np.add(old, new, out=old)
-        cts[variable] = Owned(old)
-    elif new.shape == old.shape and owned(new) and old.ndim:
-        np.add(old, new, out=new)
-        cts[variable] = Owned(new)
+                add(cts[variable], k, value)
+    elif was is Owned:
+        cts[variable].include(new)
+    elif was is Indexed or kind is Indexed:
+        gather(cts, variable, new)
     else:
-        cts[variable] = Owned(old + new) if old.ndim else old + new
+        add_dense(cts, variable, new)
+
+
+def gather(cts: list[Any], variable: int, new: Any) -> None:
+    """Add two cotangents of which one or both are indexed, in a whole array of our own."""
+    old = cts[variable]
+    if type(old) is not Indexed:
+        mine = Owned(old if owned(old, 1) else old.copy())
+    elif type(new) is not Indexed:
+        mine, new = Owned(new if owned(new, 1) else new.copy()), old
+    else:
+        mine = Owned(old.dense())
+    mine.include(new)
+    cts[variable] = mine
+
+
+def add_dense(cts: list[Any], variable: int, new: Any) -> None:
+    """Add two whole cotangents, in the memory of one of them if nobody else holds that."""
+    old = cts[variable]
+    if isinstance(old, np.generic) or not hasattr(old, "strides") or not old.shape or hasattr(old, "level"):
+        cts[variable] = old + new
+    elif owned(old, 1):
+        cts[variable] = Owned(np.add(old, new, out=old))
+    elif new.shape == old.shape and owned(new, 1):
+        cts[variable] = Owned(np.add(old, new, out=new))
+    else:
+        cts[variable] = Owned(old + new)
 
 
 def pass_on(step: Step, record: tuple[Any, ...], ct: Indexed, cts: list[Any]) -> bool:
