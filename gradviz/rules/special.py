@@ -15,6 +15,7 @@ from scipy.special import _ufuncs
 
 from gradviz.engine.rule import composed, no_gradient
 from gradviz.engine.slope import slope
+from gradviz.rules.elementwise import is_python
 
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 SQRT_TWO_PI = math.sqrt(2 * math.pi)
@@ -55,7 +56,6 @@ slope(special.loggamma, x=lambda x: special.digamma(x))
 slope(special.rgamma, x=lambda x, out: -out * special.digamma(x))
 slope(special.digamma, x=lambda x: _ufuncs._zeta(2.0, x))
 slope(_ufuncs._zeta, y=lambda x, y: -x * _ufuncs._zeta(x + 1, y))
-slope(special.gammasgn, x=lambda x: 0 * x)
 slope(special.gammainc, y=lambda x, y: np.exp(special.xlogy(x - 1, y) - y - special.gammaln(x)))
 slope(special.gammaincc, y=lambda x, y: -np.exp(special.xlogy(x - 1, y) - y - special.gammaln(x)))
 slope(
@@ -68,10 +68,15 @@ slope(
     x=lambda x, y: special.digamma(x) - special.digamma(x + y),
     y=lambda x, y: special.digamma(y) - special.digamma(x + y),
 )
-slope(
-    special.betainc,
-    z=lambda x, y, z: np.exp(special.xlogy(x - 1, z) + special.xlog1py(y - 1, -z) - special.betaln(x, y)),
-)
+
+
+def betainc_slope(x: Any, y: Any, z: Any) -> Any:
+    scale = special.betaln(x, y)
+    scale = float(scale) if is_python(x) and is_python(y) else scale  # a NumPy scalar would lift float32 to float64
+    return np.exp(special.xlogy(x - 1, z) + special.xlog1py(y - 1, -z) - scale)
+
+
+slope(special.betainc, z=betainc_slope)
 slope(
     special.poch,
     x=lambda x, y, out: out * (special.digamma(x + y) - special.digamma(x)),
@@ -148,7 +153,7 @@ slope(special.hyp1f1, z=lambda x, y, z: x / y * special.hyp1f1(x + 1, y + 1, z))
 slope(special.hyp2f1, w=lambda x, y, z, w: x * y / z * special.hyp2f1(x + 1, y + 1, z + 1, w))
 slope(special.hyp0f1, y=lambda x, y: special.hyp0f1(x + 1, y) / x)
 
-no_gradient(special.round)
+no_gradient(special.round, special.gammasgn)
 
 
 # ---- functions that SciPy writes in Python

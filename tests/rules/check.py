@@ -179,7 +179,7 @@ def check_first_order(p: Point) -> None:
 
 
 def check_second_order(p: Point) -> None:
-    """The gradient of a gradient, against central differences of the gradient."""
+    """The gradient and the tangent of a gradient, against its central differences."""
     cts, ws = cotangents(p), [p.random_like(x) for x in p.xs]
     argnums = tuple(range(len(p.xs)))
     first = gv.grad(lambda *xs: dot(cts, p.floats(*xs)), argnums)
@@ -192,6 +192,8 @@ def check_second_order(p: Point) -> None:
         same_kind(g, x, "second derivative")
     rise = along(*p.moved(STEP)) - along(*p.moved(-STEP))
     close(dot(second, p.vs), rise / (2 * STEP), p.entry.rtol, "second derivative against differences", atol=1e-7)
+    _, tangents = gv.jvp(first, p.xs, p.vs)
+    close(dot(ws, tangents), dot(second, p.vs), 1e-9, "forward over reverse against reverse over reverse")
 
 
 def check_forward_mode(p: Point) -> None:
@@ -215,6 +217,29 @@ def check_single_precision(p: Point) -> None:
     _, dys = gv.jvp(low.floats, low.xs, low.vs)
     for dy, y in zip(dys, low.floats(*low.xs), strict=True):
         same_kind(dy, y, "tangent in single precision")
+    check_inner_dtypes(low)
+
+
+def check_inner_dtypes(p: Point) -> None:
+    """What reaches the function's inputs has their dtype; the last step of a gradient would cast it in any case."""
+    arrived: list[tuple[Any, Any]] = []
+
+    @gv.rule
+    def seen(x):
+        return x.copy()
+
+    @seen.pullback
+    def seen_to_x(ct, x_like):
+        arrived.append((ct.dtype, x_like.dtype))
+        return ct
+
+    def floats(*xs: Any) -> tuple[Any, ...]:
+        return p.floats(*(seen(x) for x in xs))
+
+    _, pull = gv.vjp(floats, *p.xs)
+    pull(cotangents(p))
+    for got, want in arrived:
+        assert got == want, f"a pullback made {got} for an input of {want}"
 
 
 def replace_xs(p: Point, xs: list[Any]) -> Point:
