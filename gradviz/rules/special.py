@@ -15,7 +15,6 @@ from scipy.special import _ufuncs
 
 from gradviz.engine.rule import composed, no_gradient
 from gradviz.engine.slope import slope
-from gradviz.rules.elementwise import is_python
 
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 SQRT_TWO_PI = math.sqrt(2 * math.pi)
@@ -70,10 +69,9 @@ slope(
 )
 
 
-def betainc_slope(x: Any, y: Any, z: Any) -> Any:
-    scale = special.betaln(x, y)
-    scale = float(scale) if is_python(x) and is_python(y) else scale  # a NumPy scalar would lift float32 to float64
-    return np.exp(special.xlogy(x - 1, z) + special.xlog1py(y - 1, -z) - scale)
+def betainc_slope(x: Any, y: Any, z: Any, out: Any) -> Any:
+    density = np.exp(special.xlogy(x - 1, z) + special.xlog1py(y - 1, -z) - special.betaln(x, y))
+    return density if density.dtype == out.dtype else density.astype(out.dtype)  # SciPy reads 1.5 as a float64
 
 
 slope(special.betainc, z=betainc_slope)
