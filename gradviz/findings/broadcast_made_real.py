@@ -45,6 +45,6 @@ def _finding(trace: Trace, every: Copies, rows: np.ndarray, group: Group) -> Fin
         reason="The same values are repeated in memory, and read from there again.",
         remedy="Leave it small: operations broadcast by themselves, and np.broadcast_to repeats without memory.",
         before="wide = np.repeat(b[None], len(x), axis=0)\ny = x + wide",
-        after="y = x + b\n",
+        after="y = x + b",
         valid_if="What follows takes broadcast operands and does not write into the repeated array.",
     )

@@ -44,6 +44,6 @@ def _finding(trace: Trace, middle: np.ndarray, first: np.ndarray, group: Group) 
         reason="The array in the middle was written once, read once and dropped.",
         remedy="Make one copy that does both: the right order, dtype and memory at once.",
         before="a = x.T.copy()  # in a function\nb = a.copy()",
-        after="b = x.T.copy()\n",
+        after="b = x.T.copy()",
         valid_if="Nothing else looks at the first copy.",
     )

@@ -47,7 +47,7 @@ def _not_needed(trace: Trace, every: Copies, rows: np.ndarray, group: Group) -> 
         reason="Neither side was written while the other was still in use, so both could have been the same memory.",
         remedy="Work on the array itself, and write to it in place.",
         before="new = p.copy()\nnew -= rate * g",
-        after="p -= rate * g\n",
+        after="p -= rate * g",
         valid_if="No other part of the program, outside of what was recorded, reads the old array.",
     )
 

@@ -21,15 +21,15 @@ _TEXTS = {
     Role.SAVED: (
         "Pullbacks need these values, so they stay from the forward call to the pullback.",
         "Recompute them in the backward pass with gv.checkpoint.",
-        "h = layer(h, w)\n",
-        "h = gv.checkpoint(layer)(h, w)\n",
+        "h = layer(h, w)",
+        "h = gv.checkpoint(layer)(h, w)",
         "The time of one more forward run of this part is worth the memory.",
     ),
     Role.COTANGENT: (
         "These cotangents are alive at the same time.",
         "Differentiate with respect to fewer inputs at once, or in batches whose gradients are summed.",
-        "g = gv.grad(loss)(w, batch)\n",
-        "g = sum(gv.grad(loss)(w, part) for part in np.split(batch, 4)) / 4\n",
+        "g = gv.grad(loss)(w, batch)",
+        "g = sum(gv.grad(loss)(w, part) for part in np.split(batch, 4)) / 4",
         "The loss is a mean over the batch.",
     ),
 }

@@ -23,6 +23,12 @@ def owners(trace: Trace) -> np.ndarray:
     return np.where(within >= 0, within, np.where(follows, last, -1))
 
 
+def part_ns(trace: Trace) -> np.ndarray:
+    """Time of each pullback for one of the cotangents it makes, all taken to be as dear as each other. Shape (events,)."""
+    cotangents = np.bincount(trace.contributions["event"], minlength=len(trace))
+    return pullback_ns(trace) // np.maximum(cotangents, 1)
+
+
 def pullback_ns(trace: Trace) -> np.ndarray:
     """Time of each pullback with what it caused: the host's or the device's, whichever is longer. Shape (events,)."""
     owner, own_ns, device = owners(trace), took_ns(trace), on_device(trace)

@@ -50,7 +50,7 @@ def _cotangents(trace: Trace, buffers: np.ndarray, group: Group) -> Finding:
         f"{bytes_text(group.cost_nbytes)} in all.",
         remedy="Let pullbacks return fresh arrays that they do not keep, so that gradviz adds in place.",
         before="cache['ct'] = ct * w\nreturn cache['ct']",
-        after="return ct * w\n",
+        after="return ct * w",
         valid_if="Nothing reads the kept array afterwards.",
     )
 

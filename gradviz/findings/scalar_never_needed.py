@@ -12,6 +12,7 @@ import numpy as np
 
 from gradviz.findings.evidence import Group
 from gradviz.findings.finding import Finding
+from gradviz.findings.pullbacks import part_ns
 from gradviz.findings.waits import trigger_text, wait_findings, waits
 from gradviz.findings.words import many_text
 from gradviz.record.trace import Trace
@@ -25,12 +26,14 @@ def find(trace: Trace) -> list[Finding]:
     chosen = np.flatnonzero(every.needless)
     pullback, trigger = every.pullback[chosen], every.trigger[chosen]
 
+    work_ns = np.where(pullback >= 0, part_ns(trace)[pullback], 0)
+
     def in_pullback(group: Group, cost: str) -> dict[str, Any]:
         scalars = many_text(len(group) / len(np.unique(pullback[group.rows])), "scalar")
         return {
             "title": f"pullback of {group.name} reads {scalars} back per call, for cotangents that nobody needs",
             "reason": f"{trigger_text(trigger[group.rows])} reads cotangents of inputs that nobody differentiates; the "
-            f"pullback makes them together with the others. {cost}",
+            f"pullback makes them together with the others. {cost} What computes them comes on top.",
             "remedy": "Write one pullback for each input; gradviz calls only those that are needed.",
             "before": "@contract.pullback('A', 'alpha')\n"
             "def back(ct, A, B, alpha): return alpha * ct @ B.T, float(np.vdot(A @ B, ct))",
@@ -46,8 +49,8 @@ def find(trace: Trace) -> list[Finding]:
             "reason": f"{trigger_text(trigger[group.rows])} waits for the device; its result is dropped. {cost}",
             "remedy": "Leave the read out, or read when the value is printed.",
             "before": "value = float(loss)\nw = w - rate * g",
-            "after": "w = w - rate * g\n",
+            "after": "w = w - rate * g",
             "valid_if": "The value is really never used.",
         }
 
-    return wait_findings(trace, KIND, every, chosen, texts)
+    return wait_findings(trace, KIND, every, chosen, texts, work_ns)

@@ -31,7 +31,7 @@ def find(trace: Trace) -> list[Finding]:
             "reason": f"{what} needs a value that the device has yet to compute, so no turn of the loop is handed over "
             f"before the last one is done. {cost}",
             "remedy": "Collect the 0-d arrays and read them together after the loop, or look only at every hundredth.",
-            "before": "losses.append(float(loss))\n",
+            "before": "losses.append(float(loss))",
             "after": "losses.append(loss)\nprint(np.stack(losses).tolist())  # after the loop",
             "valid_if": "The next turn does not depend on the value: no early stop, no step size chosen from it.",
         }

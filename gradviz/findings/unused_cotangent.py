@@ -6,7 +6,8 @@ import numpy as np
 
 from gradviz.findings.evidence import Group, groups, statement
 from gradviz.findings.finding import Finding
-from gradviz.findings.pullbacks import pullback_ns
+from gradviz.findings.pullbacks import part_ns
+from gradviz.findings.waits import SCALAR_NBYTES, waits
 from gradviz.findings.words import bytes_text, many_text, times_text
 from gradviz.record.events import Answer
 from gradviz.record.trace import Trace
@@ -15,13 +16,12 @@ KIND = "unused_cotangent"
 
 
 def find(trace: Trace) -> list[Finding]:
-    """Cotangents with no use; the time of a pullback that made others too is shared out by bytes."""
+    """Cotangents with no use, but for scalars that `scalar_never_needed` speaks of."""
     table = trace.contributions
     event = table["event"]
-    rows = np.flatnonzero(table["used"] == Answer.NO)
-    all_nbytes = np.bincount(event, np.maximum(table["nbytes"], 1), len(trace))
-    part = np.maximum(table["nbytes"][rows], 1) / all_nbytes[event[rows]] if len(rows) else np.empty(0)
-    spent_ns = pullback_ns(trace)[event[rows]] * part
+    read_back = np.isin(event, waits(trace).needless_pullbacks) & (table["nbytes"] <= SCALAR_NBYTES)
+    rows = np.flatnonzero((table["used"] == Answer.NO) & ~read_back)
+    spent_ns = part_ns(trace)[event[rows]]
     return [
         _finding(trace, table["buffer"][rows[group.rows]], group)
         for group in groups(trace, event[rows], spent_ns, table["nbytes"][rows])

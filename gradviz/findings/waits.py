@@ -15,7 +15,7 @@ from gradviz.findings.words import list_text, time_text
 from gradviz.record.events import Answer, Kind, Trigger
 from gradviz.record.trace import Trace
 
-_SCALAR_NBYTES = 64
+SCALAR_NBYTES = 64
 _MOST_GROUPS = 8  # each is replayed, at 0.5 µs for every wait of the run
 SIZE_TRIGGERS = (Trigger.SHAPE, Trigger.MASK)
 
@@ -38,6 +38,11 @@ class Waits:
     trigger: np.ndarray
     needless: np.ndarray
 
+    @property
+    def needless_pullbacks(self) -> np.ndarray:
+        """Pullbacks that read values which nobody needed."""
+        return np.unique(self.pullback[self.needless & (self.pullback >= 0)])
+
 
 def waits(trace: Trace) -> Waits:
     """All real waits of ``trace``."""
@@ -45,7 +50,7 @@ def waits(trace: Trace) -> Waits:
     rows = np.flatnonzero((syncs["on_device"] == 1) & (syncs["trigger"] != Trigger.ALLOCATION))
     events, trigger = syncs["event"][rows], syncs["trigger"][rows]
     pullback = inside(trace, Kind.PULLBACK)[events] if len(rows) else np.empty(0, np.int64)
-    small = (syncs["nbytes"][rows] <= _SCALAR_NBYTES) & ~np.isin(trigger, (*SIZE_TRIGGERS, Trigger.EXPLICIT))
+    small = (syncs["nbytes"][rows] <= SCALAR_NBYTES) & ~np.isin(trigger, (*SIZE_TRIGGERS, Trigger.EXPLICIT))
     unused = syncs["value_used"][rows] == Answer.NO
     # In a pullback a read is needless only if it can have gone into a cotangent that nobody wants.
     needless = small & np.where(pullback >= 0, _unwanted_scalars(trace)[pullback] > 0, unused)
@@ -55,14 +60,25 @@ def waits(trace: Trace) -> Waits:
 def _unwanted_scalars(trace: Trace) -> np.ndarray:
     """How many scalar cotangents each event made that nobody wanted; the last entry serves event -1."""
     table = trace.contributions
-    unwanted = (table["used"] == Answer.NO) & (table["nbytes"] <= _SCALAR_NBYTES)
+    unwanted = (table["used"] == Answer.NO) & (table["nbytes"] <= SCALAR_NBYTES)
     return np.bincount(table["event"][unwanted], minlength=len(trace) + 1)
 
 
 def wait_findings(
-    trace: Trace, kind: str, every: Waits, chosen: np.ndarray, texts: Callable[[Group, str], dict[str, Any]]
+    trace: Trace,
+    kind: str,
+    every: Waits,
+    chosen: np.ndarray,
+    texts: Callable[[Group, str], dict[str, Any]],
+    work_ns: np.ndarray | None = None,
 ) -> list[Finding]:
-    """Findings about the chosen waits, a line each; ``texts(group, cost in words)`` gives what they say."""
+    """Findings about the chosen waits, a line each.
+
+    Parameters
+    ----------
+    texts : gives what a finding says, from its group and its cost in words
+    work_ns : what else would not be done without each wait, shape (chosen,)
+    """
     rows, events = every.rows[chosen], every.events[chosen]
     wait_ns, idle_ns = trace.syncs["host_wait_ns"][rows], trace.syncs["device_idle_ns"][rows]
     found = sorted(groups(trace, events, wait_ns + idle_ns), key=lambda group: -group.cost_ns)[:_MOST_GROUPS]
@@ -71,6 +87,7 @@ def wait_findings(
     for group, saved in zip(found, saved_ns, strict=True):
         idle, waited = idle_ns[group.rows].sum(), wait_ns[group.rows].sum()
         cost = f"The host waited {time_text(waited)} in all, and the device then stood idle for {time_text(idle)}."
+        saved += int(work_ns[group.rows].sum()) if work_ns is not None else 0
         harmless = saved < least(trace)[0]
         if harmless:
             cost += " Harmless now: the run would not have ended sooner, since the device had work all the time."
