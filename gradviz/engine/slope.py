@@ -119,5 +119,7 @@ def conj(value: Any) -> Any:
     """The complex conjugate, without a call to NumPy for real values."""
     if isinstance(value, float):
         return value
+    if isinstance(value, complex):
+        return value.conjugate()  # np.conj would make a complex128 of it, which is too strong beside complex64
     dtype = getattr(value, "dtype", None)
-    return np.conj(value) if isinstance(value, complex) or (dtype is not None and dtype.kind == "c") else value
+    return np.conj(value) if dtype is not None and dtype.kind == "c" else value

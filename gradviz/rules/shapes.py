@@ -330,6 +330,7 @@ def positions(n: int, near: Any) -> Any:
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
+    x = np.astype(x, np.promote_types(x.dtype, int), copy=False)
     powers = [np.ones_like(x)]
     for _ in range(1, x.size if N is None else N):
         powers.append(powers[-1] * x if len(powers) > 1 else x)
