@@ -1,1 +1,1 @@
-
+"""How derivatives are taken: arrays, calls, rules, the tape, cotangents, the reverse walk, writes."""

@@ -9,16 +9,23 @@ import dis
 import operator
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradviz.engine.cotangent import owned
 from gradviz.errors import ConversionError
 
-FRESH = -1  # index of an untraced array whose memory is its own
-FOREIGN = -2  # index of an untraced array whose memory belongs to the caller
-USED = -3  # index of an untraced array that has been an operand, so that a pullback may have kept it
+
+class Mark(int):
+    """The index of an untraced array. Equal marks mean the same; a new one tells views that the array has other memory."""
+
+    __slots__ = ()
+
+
+FRESH = Mark(-1)  # its memory is its own
+FOREIGN = Mark(-2)  # its memory belongs to the caller
+USED = Mark(-3)  # it has been an operand, so that a pullback may have kept it
 
 
 class Array:
@@ -39,6 +46,12 @@ class Array:
         self.value = value
         self.tape = tape
         self.index = index
+
+    if TYPE_CHECKING:  # gradviz.engine.protocols puts these, the operators and the methods on the class
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
 
     # ---- facts
 
@@ -138,7 +151,7 @@ class Array:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if self.tape is None:
-            return np.asarray(strip(self, 0), dtype=dtype)
+            return np.array(strip(self, 0), dtype=dtype, copy=copy)
         raise ConversionError(
             "A traced array cannot become a plain NumPy array: its gradient would be lost. Use np.<function>(x) on it directly; make "
             "arrays to write into with gradviz.numpy.zeros, np.zeros_like(x) or x.copy() instead of np.zeros; join values with np.stack. "
@@ -196,6 +209,8 @@ class View(Array):
 
 def strip(value: Any, level: int) -> Any:
     """The value below all levels from ``level`` up; untraced arrays become plain on the way."""
+    if isinstance(value, Array) and value.tape is not None and value.tape.level < level:
+        return snapshot(value)
     while isinstance(value, Array) and (value.tape is None or value.tape.level >= level):
         if value.tape is None and value.index == FRESH:
             if type(value) is View:
@@ -204,6 +219,18 @@ def strip(value: Any, level: int) -> Any:
                 value.index = USED
         value = value.value
     return value
+
+
+def snapshot(value: Any) -> Any:
+    """What an array is now, in a handle that later updates of it (``a += b``) do not reach."""
+    if not isinstance(value, Array) or value.tape is None:
+        return value
+    return Array(value.value, value.tape, value.index)
+
+
+def is_number(array: Array) -> bool:
+    """Whether NumPy would have a scalar here, which cannot be written to."""
+    return array.shape == () and isinstance(bottom(array), (np.generic, float, complex))
 
 
 def bottom(value: Any) -> Any:

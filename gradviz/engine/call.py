@@ -21,13 +21,10 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
     top = innermost(arguments)
     if top is None:
         return call_plain(rule, arguments)
+    if not top.open:
+        raise escaped(rule.name)
     if type(top) is not Tape:
         return top.call(rule, arguments)
-    if top.log is None:
-        raise EscapedArrayError(
-            f"{rule.name} was given an array that belongs to a gradient that has already been taken. Return what you need from the "
-            f"function (has_aux=True) instead of keeping its arrays."
-        )
     values = list(arguments)
     active: list[str] = []
     parents: list[int] = []
@@ -53,6 +50,13 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
     if not active:
         return out
     return remember(top, rule, arguments, values, out, tuple(active), parents, positions)
+
+
+def escaped(name: str) -> EscapedArrayError:
+    return EscapedArrayError(
+        f"{name} was given an array that belongs to a gradient that has already been taken. Return what you need from the "
+        f"function (has_aux=True) instead of keeping its arrays."
+    )
 
 
 def nested(values: Iterable[Any]) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradviz.engine.like import like
+from gradviz.engine.like import Like, like
 
 if TYPE_CHECKING:
     from gradviz.engine.rule import Rule
@@ -99,7 +99,9 @@ class Picked:
 
 
 def memory_of(array: Any) -> Any:
-    """The array that owns the memory of ``array``."""
+    """The array that owns the memory of ``array``, whatever its level."""
+    while hasattr(array, "level"):
+        array = array.value
     while (base := getattr(array, "base", None)) is not None and hasattr(base, "strides"):
         array = base
     return array
@@ -217,7 +219,7 @@ def pass_on(step: Step, record: tuple[Any, ...], ct: Indexed, cts: list[Any]) ->
 def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value: Any) -> Any:
     """Add ``value`` to a part of ``whole``, in place where that is possible, and give the result."""
     if not whole.shape:
-        return whole + value.reshape(())
+        return whole + np.sum(value)
     if len(views) == 1 and views[0][0].function is getitem and type(views[0][1][0]) is int:
         whole[views[0][1][0]] += value
         return whole
@@ -225,6 +227,8 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
     for rule, rest in views[:-1]:
         target = rule.run(target, *rest)
     rule, rest = views[-1]
+    if len(views) > 1 and memory_of(target) is not memory_of(whole):  # a layout of which no such view exists
+        return whole + add_part(zeros(like(whole), whole), views, value)
     if rule.function is getitem:
         index = rest[0]
         if may_repeat(index):
@@ -235,6 +239,8 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
     if rule.function is np.broadcast_to:
         target += unbroadcast(value, target.shape)
         return whole
+    if rule.function is np.diagonal and hasattr(whole, "level"):
+        return whole + rule.pullbacks["a"](value, Like(*like(whole)), *rest)
     target = rule.run(target, *rest)
     if type(target) is ndarray and not target.flags.writeable:  # np.diagonal's views
         target.flags.writeable = True
@@ -337,8 +343,8 @@ def fit(ct: Any, shape: tuple[tuple[int, ...], Any]) -> Any:
 def unbroadcast(ct: Any, shape: tuple[int, ...]) -> Any:
     """Sum over the axes along which an array of ``shape`` was repeated to get the shape of ``ct``."""
     lead = ct.ndim - len(shape)
-    if lead < 0:
-        return np.broadcast_to(ct, shape)
+    if lead < 0:  # an assignment drops leading axes of length 1
+        ct, lead = ct[(None,) * -lead], 0
     axes = (*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1 and ct.shape[lead + i] != 1))
     if axes:
         ct = np.sum(ct, axis=axes, keepdims=True)

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, View, strip
+from gradviz.engine.array import Array, View, snapshot, strip
 from gradviz.engine.backward import backward
 from gradviz.engine.call import below
 from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
-from gradviz.engine.memory import memory_of
-from gradviz.engine.mutate import Views, store_below
 from gradviz.engine.like import like
+from gradviz.engine.memory import memory_of
+from gradviz.engine.mutate import Views, axes_by_stride, store_below
 from gradviz.engine.rule import Rule
 from gradviz.engine.step import STEPS
 from gradviz.engine.tape import Tape, new_level
@@ -32,11 +32,16 @@ class Forward:
 
     def __init__(self) -> None:
         self.level = new_level()
+        self.open = True
         self.inputs: list[Any] = []
+
+    def finish(self) -> None:
+        """The run is over: using an array of this level is an error from now on."""
+        self.open = False
 
     def input(self, value: Any, tangent: Any) -> Array:
         self.inputs.append(value)
-        return Array(value, self, tangent)
+        return Array(snapshot(value), self, snapshot(tangent))
 
     def is_foreign(self, root: Array) -> bool:
         return any(root.value is value for value in self.inputs)
@@ -69,10 +74,14 @@ class Forward:
         inner = below(value, self.level)
         mine = root.tape is self
         lower = root.value if mine or root.tape is None else Array(root.value, root.tape, root.index)
-        tangent = root.index if mine else zeros(like(lower), lower)
+        tangent = root.index if mine else np.zeros_like(lower)
         arriving = value.index if isinstance(value, Array) and value.tape is self else 0
         foreign = self.is_foreign(root) if mine else root.tape is not None
         shared = not owned(tangent, 1) if mine else False
+        if mine and axes_by_stride(tangent) != axes_by_stride(lower):  # the views of one must be views of the other
+            alike = np.zeros_like(lower)
+            alike[...] = tangent
+            tangent, shared = alike, False
         root.value = store_below(lower, views, inner, foreign, None)
         written = store_below(tangent, views, arriving, shared, None)
         root.tape, root.index = self, written if isinstance(written, Array) else written[...]

@@ -49,7 +49,7 @@ def rescue(lower: Any, target: Any, index: Any, since: dict[int, int] | None = N
     done: list[int] = []
     copies: dict[int, Any] = {}
     while at < len(watch.kept) and watch.kept[at][0] <= last:
-        start, end, level, variable, slot = watch.kept[at]
+        _, end, level, variable, slot = watch.kept[at]
         if end >= first:
             tape = by_level.get(level)
             if (
@@ -135,13 +135,12 @@ def save(tape: Tape, variable: int, slot: int, part: Any, copies: dict[int, Any]
 
 def arrays_in(value: Any) -> Any:
     """The arrays, of any level, that one slot of a record holds."""
-    if type(value) is ndarray or isinstance(value, Array):
-        if bottom(value) is not None and getattr(bottom(value), "shape", ()) != ():
-            yield value
+    if type(value) is ndarray:
+        yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from arrays_in(item)
-    elif hasattr(value, "strides") and getattr(value, "shape", ()) != ():
+    elif hasattr(bottom(value), "strides") and not isinstance(bottom(value), np.generic):
         yield value
 
 

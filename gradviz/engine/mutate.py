@@ -7,16 +7,17 @@ directions, also when each row is computed from the previous one.
 
 from __future__ import annotations
 
+import math
 from operator import getitem
 from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import FOREIGN, FRESH, Array, View, bottom, constant, strip
-from gradviz.engine.call import below, innermost
+from gradviz.engine.array import FOREIGN, FRESH, Array, Mark, View, bottom, constant, is_number, strip
+from gradviz.engine.call import below, escaped, innermost
 from gradviz.engine.cotangent import fit, may_repeat, zeros
-from gradviz.engine.memory import held, rescue
 from gradviz.engine.like import Like
+from gradviz.engine.memory import held, memory_of, rescue
 from gradviz.engine.rule import RULES, Rule, rule
 from gradviz.engine.tape import Tape
 from gradviz.errors import WriteError
@@ -38,6 +39,8 @@ def assign(array: Array, index: Any, value: Any) -> None:
 def write(array: Array, views: Views, value: Any) -> None:
     """Write ``value`` into the part of ``array`` that ``views`` lead to; the last view is an index."""
     root = root_of(array)
+    if is_number(array):
+        raise WriteError("A number cannot be written to. Make a 0-d array of it with gradviz.numpy.array(x), or compute a new one.")
     if isinstance(value, Array) and value.tape is not None and array.dtype.kind not in "fc":
         raise WriteError(
             f"A value that depends on the inputs of the gradient was written into an array of dtype {array.dtype}, which would cut it "
@@ -56,6 +59,8 @@ def store(root: Array, views: Views, value: Any) -> None:
     if top is None:
         root.value = store_below(root.value, views, below(value, 0), is_foreign(root), None)
         root.index = FRESH
+    elif not top.open:
+        raise escaped("setitem")
     elif type(top) is not Tape:
         top.store(root, views, value)
     else:
@@ -95,7 +100,9 @@ def store_below(
     """Write one level down, and give what then stands there."""
     if foreign:
         lower = (
-            lower.copy() if recorder is None or isinstance(lower, Array) else recorder.copy(Reason.CALLERS_ARRAY, lower)
+            lower.copy(order="K")
+            if recorder is None or isinstance(lower, Array)
+            else recorder.copy(Reason.CALLERS_ARRAY, lower)
         )
     if isinstance(lower, Array) or isinstance(value, Array):
         handle = Array(lower.value, lower.tape, lower.index) if isinstance(lower, Array) else constant(lower)
@@ -111,13 +118,14 @@ def store_below(
 
 
 def adopt(array: Array, result: Any) -> None:
-    """``array[...] = result`` where the result's memory is fresh: the array takes it over, and nothing is copied."""
-    if type(array) is View or result.shape != array.shape or result.dtype != array.dtype:
+    """``array[...] = result``; the array takes the result's memory over where that is fresh and as good: nothing is copied."""
+    untraced = array.tape is None and not isinstance(result, Array)
+    if untraced or View in (type(array), type(result)) or not replaces(result, array):
         if not np.can_cast(result.dtype, array.dtype, "same_kind"):
             raise WriteError(
                 f"cannot cast the result from {result.dtype} to {array.dtype} of the array it is written into"
             )
-        if result.shape != array.shape:
+        if np.broadcast_shapes(result.shape, array.shape) != array.shape:
             raise WriteError(
                 f"non-broadcastable output operand with shape {array.shape} doesn't match the shape {result.shape} of the result"
             )
@@ -125,7 +133,19 @@ def adopt(array: Array, result: Any) -> None:
     elif isinstance(result, Array):
         array.value, array.tape, array.index = result.value, result.tape, result.index
     else:
-        array.value, array.tape, array.index = result, None, FRESH
+        array.value, array.tape, array.index = result, None, Mark(FRESH)
+
+
+def replaces(result: Any, array: Any) -> bool:
+    """Whether memory of this shape, dtype and order of axes offers the same views; a writable 0-d array stays one."""
+    if result.shape != array.shape or result.dtype != array.dtype or not array.shape:
+        return False
+    return result.strides == array.strides or axes_by_stride(result) == axes_by_stride(array)
+
+
+def axes_by_stride(array: Any) -> list[int]:
+    """The axes longer than 1, outermost first."""
+    return sorted((axis for axis, n in enumerate(array.shape) if n > 1), key=lambda axis: -abs(array.strides[axis]))
 
 
 def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
@@ -135,6 +155,7 @@ def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
     if (
         type(array) is View
         or type(tape) is not Tape
+        or not tape.open
         or type(memory) is not np.ndarray
         or is_foreign(array)
         or found is None
@@ -215,10 +236,21 @@ def write_to_value(ct: Any, value_like: Like, views: Views) -> Any:
 
 def write_to_a(ct_owned: Any, views: Views) -> Any:
     if not ct_owned.shape:
-        return ct_owned * 0
+        return ct_owned * 0 if reached((), views) else ct_owned
     target, index = part_of(ct_owned, views)
+    if memory_of(target) is not memory_of(ct_owned):  # a layout of which no such view exists
+        return np.where(np.asarray(reached(ct_owned.shape, views), like=bottom(ct_owned)), 0, ct_owned)
     target[index] = 0
     return ct_owned
+
+
+def reached(shape: tuple[int, ...], views: Views) -> Any:
+    """Which entries of an array of that shape a write through ``views`` changes."""
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    target, index = part_of(numbers, views)
+    mask = np.zeros(shape, bool)
+    mask.reshape(-1)[target[index]] = True
+    return mask
 
 
 def last_writes(target: Any, index: Any) -> Any:

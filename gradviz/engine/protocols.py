@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, View, bottom
+from gradviz.engine.array import Array, bottom, is_number
 from gradviz.engine.call import call, call_without_gradient, missing
 from gradviz.engine.cotangent import may_repeat
 from gradviz.engine.mutate import adopt, assign, below_index, overwrite, take
@@ -32,7 +32,7 @@ def in_place(ufunc: np.ufunc, operate: Callable[[Array, Any], Any]) -> Callable[
     """``self <op>= other``, into the memory of ``self`` where nobody needs what it holds."""
 
     def update(self: Array, other: Any) -> Any:
-        if self.shape == () and not isinstance(self, View) and not hasattr(self.value, "strides"):
+        if is_number(self):
             return operate(self, other)
         if not overwrite(self, ufunc, other):
             adopt(self, as_array(operate(self, other)))
@@ -250,7 +250,7 @@ def method(name: str, function: Any) -> Callable[..., Any]:
     return apply
 
 
-def reshape(self: Array, *shape: Any, order: str = "C") -> Any:
+def reshape(self: Any, *shape: Any, order: Any = "C") -> Any:
     """``np.reshape(self, shape)``; the shape may be given as separate integers."""
     return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
 
@@ -260,7 +260,7 @@ def transpose(self: Array, *axes: Any) -> Any:
     return np.transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
 
-def flatten(self: Array, order: str = "C") -> Any:
+def flatten(self: Any, order: Any = "C") -> Any:
     """A one-dimensional copy."""
     return np.copy(np.ravel(self, order=order))
 
@@ -275,7 +275,7 @@ def fill(self: Array, value: Any) -> None:
     assign(self, Ellipsis, value)
 
 
-def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
+def put(self: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
     """Set entries of the flattened array."""
     np.put(self, indices, values, mode)
 
@@ -290,8 +290,9 @@ def get_item(self: Array, index: Any) -> Any:
 OWN: dict[str, Any] = {
     "__array_ufunc__": answer_ufunc, "__array_function__": answer_function, "__getitem__": get_item, "__setitem__": assign,
     "reshape": reshape, "transpose": transpose, "flatten": flatten, "sort": sort, "fill": fill, "put": put,
-    "T": property(lambda self: np.transpose(self)), "mT": property(lambda self: np.swapaxes(self, -1, -2)),
-    "real": property(lambda self: np.real(self)), "imag": property(lambda self: np.imag(self)),
-    "flat": property(lambda self: np.ravel(self)), "__copy__": lambda self: np.copy(self), "__deepcopy__": lambda self, memo: np.copy(self),
+    "T": property(np.transpose), "mT": property(lambda self: np.swapaxes(self, -1, -2)),
+    "real": property(np.real), "imag": property(np.imag),
+    "flat": property(np.ravel), "__copy__": lambda self: np.copy(self),  # noqa: PLW0108 - a function binds, np.copy does not
+    "__deepcopy__": lambda self, memo: np.copy(self),
     "__divmod__": lambda self, other: (self // other, self % other),
 }  # fmt: skip

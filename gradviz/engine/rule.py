@@ -33,6 +33,8 @@ from gradviz.errors import RuleError
 
 __all__ = ["COMPOSED", "CREATING", "NO_GRADIENT", "OUT_POSITION", "RULES", "Like", "Rule", "composed", "no_gradient", "rule"]
 
+KNOWN = ("numpy", "gradviz.engine", "gradviz.rules", "scipy", "_operator")
+
 RULES: dict[Any, Rule] = {}
 COMPOSED: dict[Any, Callable[..., Any]] = {}  # functions given in terms of other functions
 OUT_POSITION: dict[Any, int] = {}  # where a composed function takes ``out``, which the engine fills, not the definition
@@ -96,12 +98,11 @@ class Rule:
         self.constant = frozenset(constant)
         self.view, self.elementwise, self.linear = view, elementwise, linear
         self.sequence, self.outputs = sequence, outputs
-        self.straight = (
-            elementwise and not outputs and function is not np.absolute
-        )  # one result, of the dtype of its operand
+        # one result, of the dtype of its operand: may take the paths of gradviz.engine.straight
+        self.straight = elementwise and not outputs and function is not np.absolute
         self.pullbacks: dict[str, Callable[..., Any]] = {}
         self.joint: dict[str, tuple[str, ...]] = {}  # input -> the inputs whose cotangents one pullback makes together
-        self.foreign = not getattr(function, "__module__", "").startswith(("numpy", "gradviz.engine", "gradviz.rules", "scipy", "_operator"))
+        self.foreign = not getattr(function, "__module__", "").startswith(KNOWN)  # a user's own rule
         self.slopes: dict[str, Callable[..., Any]] = {}
         self.variants: dict[Any, Variant] = {}
         self.parameters, self.bind, self.run = binder(function, signature)

@@ -25,7 +25,7 @@ class Step:
         owns: bool = False,
         single: bool = True,
     ) -> None:
-        self.rule = rule
+        self.rule: Any = rule  # None for the engine's own steps
         self.active = active
         self.back = back  # (ct, record) -> cotangent, or one per parent
         self.parts = parts  # (input, (ct, record, made) -> cotangent) one at a time, for the recorder

@@ -14,8 +14,8 @@ import numpy as np
 
 from gradviz.engine.array import Array, View
 from gradviz.engine.call import call
-from gradviz.engine.mutate import take
 from gradviz.engine.like import like
+from gradviz.engine.mutate import take
 from gradviz.engine.rule import RULES, Rule
 from gradviz.engine.tape import Tape
 
@@ -30,6 +30,7 @@ UNARY: dict[Any, Callable[[Array], Any]] = {}
 BINARY: dict[Any, Callable[[Array, Any], Any]] = {}
 REFLECTED: dict[Any, Callable[[Array, Any], Any]] = {}
 CONSTANTS: dict[float, np.ndarray] = {}
+PART: list[Callable[..., tuple[Any, ...]]] = []  # the record maker of ``a[index]``, once its rule is complete
 
 # the type of a constant does not choose the algorithm, as it does in x**2
 STEADY = {np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/"}
@@ -104,6 +105,7 @@ def constant_array(number: float) -> np.ndarray:
 
 def write_straight_paths(general: Callable[[Any, tuple[Any, ...]], Any]) -> None:
     """Fill the tables above for all rules there are; ``general(ufunc, inputs)`` is where the extraordinary goes."""
+    PART[:] = [take.variant(A).keep]
     for function, rule in RULES.items():
         if not isinstance(function, np.ufunc) or not rule.straight:
             continue
@@ -128,7 +130,7 @@ def _unary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable
 
     def otherwise(self: Array) -> Any:
         tape = self.tape
-        if type(tape) is not Tape or tape.recorder is None or tape.log is None or type(self.value) not in HOST:
+        if type(tape) is not Tape or tape.recorder is None or not tape.open or type(self.value) not in HOST:
             return general(ufunc, (self,))
         x, recorder = self.value, tape.recorder
         start_ns = recorder.clock()
@@ -147,7 +149,7 @@ def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callabl
 
     def otherwise(self: Array, other: Any) -> Any:
         tape, kind = self.tape, type(other)
-        if type(tape) is not Tape or tape.recorder is None or tape.log is None or type(self.value) not in HOST:
+        if type(tape) is not Tape or tape.recorder is None or not tape.open or type(self.value) not in HOST:
             return general(ufunc, (self, other))
         x = self.value
         if kind is float or kind is int:
@@ -156,8 +158,7 @@ def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callabl
             (kind is Array or kind is View)
             and other.tape is tape
             and type(x) is type(other.value)
-            and x.shape == other.value.shape
-            and x.dtype == other.value.dtype
+            and (type(x) in SCALARS or (x.shape == other.value.shape and x.dtype == other.value.dtype))
         ):
             y, variant, parents = other.value, two, (self.index, other.index)
         else:
@@ -188,18 +189,11 @@ def _together(slots: tuple[str, ...]) -> str:
     return ", ".join(slots)
 
 
-def keep_part(*arguments: Any) -> tuple[Any, ...]:
-    """The record of ``a[index]``; replaced by the compiled one at first use."""
-    global keep_part
-    keep_part = take.variant(A).keep
-    return keep_part(*arguments)
-
-
 def take_one(self: Array, index: Any) -> Any:
     """``self[index]`` for one integer or slice: loops over ``p[i]`` are made of it."""
     tape = self.tape
     value = self.value
-    if type(tape) is not Tape or tape.log is None or type(value) is not ndarray:
+    if type(tape) is not Tape or not tape.open or type(value) is not ndarray:
         return call(take, (self, index))
     recorder = tape.recorder
     start_ns = 0 if recorder is None else recorder.clock()
@@ -207,7 +201,7 @@ def take_one(self: Array, index: Any) -> Any:
     end_ns = 0 if recorder is None else recorder.clock()
     log = tape.log
     number = len(log)
-    log.append(keep_part(self.index, out, value, index))
+    log.append(PART[0](self.index, out, value, index))
     if recorder is not None:
         recorder.quick(tape, number, "getitem", start_ns, end_ns, value, None, out, 0)
     return View(out, tape, number, self, (take, (index,))) if type(out) is ndarray else Array(out, tape, number)

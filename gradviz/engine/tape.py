@@ -37,7 +37,7 @@ class Tape:
     no enter and exit, hence nothing can leave it wrong after an exception.
     """
 
-    __slots__ = ("__weakref__", "calls", "leaves", "level", "log", "quick", "recorder", "watches")
+    __slots__ = ("__weakref__", "calls", "leaves", "level", "log", "open", "quick", "recorder", "watches")
 
     def __init__(self, recorder: Any = None) -> None:
         self.level = next(_levels)
@@ -45,6 +45,7 @@ class Tape:
         self.leaves = 0
         self.recorder = recorder
         self.calls: dict[int, int] = {}  # variable -> number of its call in the trace, while a recorder listens
+        self.open = True
         self.quick = recorder is None  # open and unwatched: calls may take the paths of gradviz.engine.straight
         self.watches: dict[int, Any] = {}  # see gradviz.engine.memory
         _alive.tapes.add(self)
@@ -59,14 +60,18 @@ class Tape:
         """Whether an array of this tape is an input that has not been written to, so that its memory is the caller's."""
         return root.index < self.leaves
 
+    def finish(self) -> None:
+        """The run is over: using an array of this tape is an error from now on. The records stay for the reverse pass."""
+        self.open = self.quick = False
+
     def close(self) -> None:
-        """Drop everything; using an array of this tape afterwards is an error."""
+        """Drop everything."""
+        self.finish()
         self.log = None  # type: ignore[assignment]
-        self.quick = False
 
 
 def alive() -> list[Tape]:
-    """All open tapes of this thread, outermost first."""
+    """All tapes of this thread that have records, outermost first."""
     return sorted((tape for tape in _alive.tapes if tape.log is not None), key=lambda tape: tape.level)
 
 

@@ -115,10 +115,8 @@ def reverse(
 
 def _variable(tape: Tape, step: Step, record: tuple[Any, ...], name: str, k: int) -> int:
     """The call whose output a cotangent belongs to, or -2 - k for the k-th input of the gradient."""
-    if step.single:
-        parent = record[1]
-    else:
-        parent = record[1][k if name == step.rule.sequence else step.active.index(name)]  # type: ignore[union-attr]
+    at = k if name == step.rule.sequence else step.active.index(name)
+    parent = record[1] if step.single else record[1][at]
     return -2 - parent if parent < tape.leaves else tape.calls.get(parent, -1)
 
 

@@ -40,13 +40,13 @@ def asarray(obj: Any, dtype: Any = None, copy: bool | None = None, device: Any =
     Memory of a plain array is shared with it until the result is first written to.
     """
     if isinstance(obj, (list, tuple)) and any(isinstance(leaf, Array) for leaf in flatten(obj)[0]):
-        made = np.stack([asarray(item) for item in obj])
+        made: Any = np.stack([asarray(item) for item in obj])
         return made if dtype is None else np.astype(made, dtype)
     if isinstance(obj, Array):
-        made = obj if dtype is None or obj.dtype == np.dtype(dtype) else np.astype(obj, dtype)
+        made = obj if dtype is None or obj.dtype == np.dtype(dtype) else np.astype(obj, dtype)  # type: ignore[call-overload]
         return np.copy(made) if copy and made is obj else made
     if hasattr(bottom(obj), "device") and not isinstance(obj, (np.ndarray, np.generic)):
-        value = obj if dtype is None else obj.astype(dtype)
+        value: Any = obj if dtype is None else obj.astype(dtype)
     else:
         value = np.asarray(obj, dtype)
     if device is not None:

@@ -15,7 +15,7 @@ import weakref
 from array import array
 from itertools import count
 from struct import Struct
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -289,7 +289,7 @@ class Scribe:
         self.last = -1
         self.own_ns = 0
         self.dropped = 0
-        self.real_until = (0, 0, 0)
+        self.real_until: tuple[int, int, int] = (0, 0, 0)
         self.spans: list[tuple[int, int, int, str]] = []  # number, start, parent, name
         recording.scribes.append(self)
 
@@ -505,7 +505,7 @@ class Scribe:
         """Copy an array, and write down why."""
         guard.check("copy", reason.name.lower(), self.call_number >= 0)
         start = self.clock()
-        copied = source.copy()
+        copied = source.copy(order="K")
         self.copied(reason, source, copied, start, self.clock(), because)
         return copied
 
@@ -748,7 +748,7 @@ class Span:
     def __init__(self, scribe: Scribe, name: str) -> None:
         self.scribe, self.name = scribe, name
 
-    def __enter__(self) -> Span:
+    def __enter__(self) -> Self:
         scribe = self.scribe
         self.number = next(scribe.recording.numbers)
         self.outer, scribe.parent = scribe.parent, self.number
@@ -803,7 +803,7 @@ class Collections:
             number = next(self.recording.numbers)
             scribe.write(number, int(Kind.COLLECT), "garbage collection", self.start_ns, scribe.clock(), -1, -1, 0, 0)
 
-    def __enter__(self) -> Collections:
+    def __enter__(self) -> Self:
         gc.callbacks.append(self)
         return self
 

@@ -15,11 +15,8 @@ from typing import Any
 
 import numpy as np
 
-LIBRARIES = tuple(str(Path(path).parent) + "/" for path in (Path(__file__).parent, np.__file__)) + (
-    "<string>",
-    "<frozen",
-    "<__array_function__",
-)
+OURS, NUMPY = (str(Path(path).parent) + "/" for path in (Path(__file__).parent, np.__file__))
+LIBRARIES = (OURS, NUMPY, "<string>", "<frozen", "<__array_function__")
 DEMO = str(Path(__file__).parent.parent / "demo") + "/"  # programs as a user writes them, though they come with us
 SHELLS = ("/IPython/", "/ipykernel/")  # they lie between a magic and the cell; the user's line is never in them
 MAX_SOURCE_NBYTES = 1 << 20

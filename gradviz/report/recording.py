@@ -46,6 +46,7 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
     """
 
     def __new__(cls, function: Callable[..., Any] | None = None, **options: Any) -> Any:
+        """A context manager; around a function, that function profiled."""
         made = super().__new__(cls)
         if function is None:
             return made
@@ -82,6 +83,7 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
         recording.close()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, each call of which is profiled."""
         @functools.wraps(function)
         def profiled(*args: Any, **kwargs: Any) -> Any:
             with profile(label=self.label or function.__name__, device=self.target) as p:

@@ -1,1 +1,1 @@
-
+"""What users ask for: gradients, tangents, Jacobians, loops, checkpoints."""

@@ -113,7 +113,7 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
     del result, outs
 
     def pull(ct: Any) -> tuple[Any, ...]:
-        cts, got = flatten(ct)
+        cts, _ = flatten(ct)
         if len(cts) != len(likes):
             raise NotDifferentiableError(
                 f"the cotangent has {len(cts)} leaves, the result of {name_of(f)} has {len(likes)}"
@@ -141,7 +141,7 @@ class Run:
         self.argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         recorder = current_recorder()
         self.tape = Tape(recorder)
-        self.target = None if recorder is None else recorder.recording.target
+        self.target: Any = None if recorder is None else recorder.recording.target
         if self.target is not None:
             args = tuple(
                 tree_map(lambda leaf: self.target.asarray(leaf) if type(leaf) is np.ndarray else leaf, arg)
@@ -167,6 +167,7 @@ class Run:
             self.tape.recorder.inputs(self.tape, self.leaves)
 
     def spans(self, name: str) -> Any:
+        """A stretch of the recording, if there is one."""
         return NO_SPAN if self.tape.recorder is None else self.tape.recorder.span(name)
 
     def lower(self, out: Any) -> Any:
@@ -182,11 +183,13 @@ class Run:
         return value
 
     def gradients(self, result: Any, ct: Any, free: bool) -> Any:
+        """What ``ct`` of the result becomes at the arguments: one tree, or a tuple for a sequence of argnums."""
         traced = isinstance(result, Array) and result.tape is self.tape
         collected = self.collect([(result.index, ct)] if traced else [], free)
         return collected[0] if self.single else collected
 
     def collect(self, seeds: list[tuple[int, Any]], free: bool) -> tuple[Any, ...]:
+        """Walk back from the seeds, and put the cotangents of the leaves into the structures of the arguments."""
         cts = backward(self.tape, seeds, free)
         made: list[Any] = []
         for k, leaf in enumerate(self.leaves):
@@ -233,6 +236,7 @@ NO_SPAN = _NoSpan()
 
 
 def as_cotangent(ct: Any) -> Any:
+    """A cotangent as NumPy knows it."""
     return ct if hasattr(ct, "dtype") else np.asarray(ct)[()]
 
 
@@ -245,12 +249,13 @@ def check_scalar(result: Any, f: Callable[..., Any]) -> None:
         )
     if getattr(result, "shape", ()) != ():
         raise NotDifferentiableError(
-            f"{name_of(f)} returned an array of shape {result.shape}, where a gradient needs one real number. "
+            f"{name_of(f)} returned an array of shape {np.shape(result)}, where a gradient needs one real number. "
             f"Sum it (np.sum), or use gv.jacobian or gv.vjp."
         )
     if isinstance(result, complex) or getattr(getattr(result, "dtype", None), "kind", "f") == "c":
         raise NotDifferentiableError(
-            f"{name_of(f)} returned a complex number, whose gradient has no single meaning. Return a real one (x.real, np.abs(x)**2), or use gv.vjp."
+            f"{name_of(f)} returned a complex number, whose gradient has no single meaning. "
+            f"Return a real one (x.real, np.abs(x)**2), or use gv.vjp."
         )
 
 
@@ -266,6 +271,7 @@ def _lowered(tree: Any, run: Run) -> tuple[Any, list[Any]]:
 
 
 def name_of(f: Callable[..., Any]) -> str:
+    """How messages call a function."""
     return getattr(f, "__name__", repr(f))
 
 

@@ -37,7 +37,10 @@ def jvp(f: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> 
         )
     level = Forward()
     traced = [_trace(level, f, k, arg, tangent) for k, (arg, tangent) in enumerate(zip(args, tangents, strict=True))]
-    outs, structure = flatten(f(*traced))
+    try:
+        outs, structure = flatten(f(*traced))
+    finally:
+        level.finish()
     values = [value_below(out, level) for out in outs]
     along = [tangent_below(out, level) for out in outs]
     along = [np.zeros_like(value) if t is None else t for t, value in zip(along, values, strict=True)]
@@ -57,7 +60,8 @@ def _trace(level: Forward, f: Callable[..., Any], argnum: int, arg: Any, tangent
             check_leaf(leaf, where_argument(f, argnum, arg, k))
         if np.shape(leaf) != np.shape(direction):
             raise NotDifferentiableError(
-                f"a tangent of shape {np.shape(direction)} was given for {where_argument(f, argnum, arg, k)}, which has shape {np.shape(leaf)}"
+                f"a tangent of shape {np.shape(direction)} was given for {where_argument(f, argnum, arg, k)}, "
+                f"which has shape {np.shape(leaf)}"
             )
         traced.append(level.input(leaf, direction))
     return unflatten(structure, traced)

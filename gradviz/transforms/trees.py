@@ -53,7 +53,7 @@ def _register(kind: type) -> None:
     def take_apart(value: Any) -> tuple[list[Any], None, list[str]]:
         return [getattr(value, name) for name in names], None, names
 
-    def put_together(_: None, children: Any) -> Any:
+    def put_together(_: Any, children: Any) -> Any:
         made = object.__new__(kind)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(made, name, child)
