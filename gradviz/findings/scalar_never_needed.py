@@ -33,7 +33,7 @@ def find(trace: Trace) -> list[Finding]:
         return {
             "title": f"pullback of {group.name} reads {scalars} back per call, for cotangents that nobody needs",
             "reason": f"{trigger_text(trigger[group.rows])} reads cotangents of inputs that nobody differentiates; the "
-            f"pullback makes them together with the others. {cost} What computes them comes on top.",
+            f"pullback makes them together with the others. {cost} What computes them is counted too.",
             "remedy": "Write one pullback for each input; gradviz calls only those that are needed.",
             "before": "@contract.pullback('A', 'alpha')\n"
             "def back(ct, A, B, alpha): return alpha * ct @ B.T, float(np.vdot(A @ B, ct))",
