@@ -233,6 +233,11 @@ def is_number(array: Array) -> bool:
     return array.shape == () and isinstance(bottom(array), (np.generic, float, complex))
 
 
+def can_be_shared(value: Any) -> bool:
+    """Whether two names of this value could be two names of one piece of memory."""
+    return hasattr(value, "strides") and not isinstance(bottom(value), (np.generic, float, complex))
+
+
 def bottom(value: Any) -> Any:
     """The plain or device array underneath."""
     while isinstance(value, Array):

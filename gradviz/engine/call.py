@@ -201,6 +201,8 @@ def below(value: Any, level: int) -> Any:
 
 def missing(function: Any) -> MissingRuleError:
     name = getattr(function, "__name__", str(function))
+    if isinstance(getattr(function, "__self__", None), np.ufunc):
+        name = f"{function.__self__.__name__}.{name}"
     module = getattr(function, "__module__", None) or "numpy"
     return MissingRuleError(
         f"{module}.{name} has no derivative in gradviz yet. Write one with gv.rule (docs/adding-a-rule.md), "

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, View, snapshot, strip
+from gradviz.engine.array import Array, View, can_be_shared, snapshot
 from gradviz.engine.backward import backward
 from gradviz.engine.call import below
 from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
@@ -189,9 +189,16 @@ def transposed_twice(rule: Rule, values: list[Any], out: Any, tangents: dict[str
 
 
 def tangent_below(array: Any, level: Forward) -> Any:
-    """The tangent of a result, None where it does not depend on the inputs."""
-    return array.index if isinstance(array, Array) and array.tape is level else None
+    """The tangent of a result, in memory of its own; None where it does not depend on the inputs."""
+    if not isinstance(array, Array) or array.tape is not level:
+        return None
+    tangent = array.index
+    return tangent.copy() if can_be_shared(tangent) and not owned(tangent, 1) else tangent
 
 
 def value_below(array: Any, level: Forward) -> Any:
-    return strip(array, level.level) if isinstance(array, Array) and array.tape is level else array
+    """A result as the caller sees it, in memory of its own."""
+    if not isinstance(array, Array) or array.tape is not level:
+        return array
+    value = array.value
+    return value.copy() if can_be_shared(value) and not owned(value, 1) else value

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradviz.engine.array import FOREIGN, FRESH, Array, Mark, View, bottom, constant, is_number, strip
 from gradviz.engine.call import below, escaped, innermost
-from gradviz.engine.cotangent import fit, may_repeat, zeros
+from gradviz.engine.cotangent import fit, is_basic, may_repeat, zeros
 from gradviz.engine.like import Like
 from gradviz.engine.memory import held, memory_of, rescue
 from gradviz.engine.rule import RULES, Rule, rule
@@ -31,7 +31,7 @@ take = rule(getitem, signature="a, index", name="getitem", view=True, linear="ea
 def assign(array: Array, index: Any, value: Any) -> None:
     """``array[index] = value``."""
     part = (take, (below_index(index),))
-    if type(value) is View and value.root is root_of(array) and value.views == (*views_of(array), part):
+    if type(value) is View and value.root is root_of(array) and is_basic(index) and value.views == (*views_of(array), part):
         return  # the second half of ``a[i] += v``: the view was written to already
     write(array, (part,), value)
 

@@ -284,7 +284,10 @@ def get_item(self: Array, index: Any) -> Any:
     kind = type(index)
     if kind is int or kind is slice:
         return take_one(self, index)
-    return call(take, (self, below_index(index)))
+    index = below_index(index)
+    if kind is not np.ndarray and getattr(index, "dtype", None) == bool:
+        index = np.nonzero(index)  # on a device a mask makes the host wait; positions do so once, not again in the reverse pass
+    return call(take, (self, index))
 
 
 OWN: dict[str, Any] = {

@@ -96,7 +96,11 @@ def reverse(
     """Run one pullback between two looks at the clock."""
     recorder, rule = tape.recorder, step.rule
     entered = recorder.enter_pullback(call)
-    part(ct, record, made)
+    try:
+        part(ct, record, made)
+    except BaseException:
+        recorder.abandon_pullback(entered, f"{rule.name} › {target}")
+        raise
     several = rule.joint.get(target)
     targets = several or (target,)
     rows = []

@@ -181,8 +181,8 @@ class Recording:
             while type(base := value.base) is ndarray:
                 value = base
             return value
-        if isinstance(value, (float, complex, int, np.generic)) or not hasattr(value, "nbytes"):
-            return None
+        if isinstance(value, (float, complex, int, np.generic)) or not hasattr(value, "nbytes") or hasattr(value, "tape"):
+            return None  # scalars, and arrays of an enclosing derivative, which notes their memory itself
         return self.device_of(value).owner(value)
 
     def output(self, value: Any, event: int) -> tuple[int, bool]:
@@ -652,6 +652,12 @@ class Scribe:
         self.call_number = call if call >= 0 else self.call_number
         return before
 
+    def abandon_pullback(self, entered: tuple[int, int, int, int], name: str) -> None:
+        """A pullback raised."""
+        number, self.parent, outer_call, start = entered
+        self.write(number, PULLBACK, name, start, self.clock(), self.call_number, INHERITED, 0, BACKWARD | FAILED)
+        self.call_number = outer_call
+
     def leave_pullback(
         self, entered: tuple[int, int, int, int], name: str, new: list[tuple[int, Any, State, int, int, int]]
     ) -> None:
@@ -664,7 +670,7 @@ class Scribe:
             buffer, made = self.recording.output(value, number) if value is not None else (-1, False)
             if buffer >= 0:
                 self.uses.append(USE(number, buffer, MAKE if made else VIEW))
-                total += value.nbytes if made else 0
+                total += nbytes if made else 0
                 if useful * DENSE < nbytes:
                     guard.check("dense_zeros", name, True)
             self.contributions.append(
