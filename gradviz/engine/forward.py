@@ -13,7 +13,7 @@ import numpy as np
 
 from gradviz.engine.array import Array, View, can_be_shared, snapshot
 from gradviz.engine.backward import backward
-from gradviz.engine.call import below
+from gradviz.engine.call import below, nested
 from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
 from gradviz.engine.like import like
 from gradviz.engine.memory import memory_of
@@ -27,11 +27,11 @@ class Forward:
     """One run under forward mode. An `Array` on it holds its tangent where one on a tape holds its variable."""
 
     quick = False
-    recorder = None
     log = ()
 
-    def __init__(self) -> None:
+    def __init__(self, recorder: Any = None) -> None:
         self.level = new_level()
+        self.recorder = recorder
         self.open = True
         self.inputs: list[Any] = []
 
@@ -58,10 +58,16 @@ class Forward:
                 tangents[name] = [
                     item.index if isinstance(item, Array) and item.tape is self else None for item in value
                 ]
-        out = rule.run(*values)
+        watched = self.recorder is not None and not nested(values)
+        out = self.recorder.call(rule.name, rule.run, values) if watched else rule.run(*values)
         if not tangents:
             return out
-        tangent = tangent_of(rule, values, out, tangents)
+        if watched:
+            number = self.recorder.last
+            tangent = self.recorder.call(f"{rule.name} › tangent", tangent_of, (rule, values, out, tangents))
+            self.recorder.last = number
+        else:
+            tangent = tangent_of(rule, values, out, tangents)
         if rule.outputs and isinstance(out, (tuple, list)):
             made = [o if t is None else Array(o, self, t) for o, t in zip(out, tangent, strict=True)]
             return type(out)(*made) if hasattr(out, "_fields") else type(out)(made)

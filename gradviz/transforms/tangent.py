@@ -10,6 +10,7 @@ import numpy as np
 from gradviz.engine.array import Array
 from gradviz.engine.forward import Forward, tangent_below, value_below
 from gradviz.errors import NotDifferentiableError
+from gradviz.record.current import current_recorder
 from gradviz.transforms.gradient import grad, where_argument
 from gradviz.transforms.trees import check_leaf, flatten, unflatten
 
@@ -35,7 +36,7 @@ def jvp(f: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> 
         raise NotDifferentiableError(
             f"jvp was given {len(args)} arguments and {len(tangents)} tangents; it needs one for each"
         )
-    level = Forward()
+    level = Forward(current_recorder())
     traced = [_trace(level, f, k, arg, tangent) for k, (arg, tangent) in enumerate(zip(args, tangents, strict=True))]
     try:
         outs, structure = flatten(f(*traced))
