@@ -10,10 +10,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# A file may import from its own part and from the parts before it.
+# A file may import from its own part and from the parts before it. Above the public names (__init__) stand the
+# programs of the demo, written as a user would, and the command line that runs them.
 PARTS = (
     "version", "errors", "devices", "record", "engine", "rules", "transforms", "numpy", "scipy", "optim", "plan",
-    "graph", "findings", "report", "notebook", "cli", "__init__",
+    "graph", "findings", "report", "notebook", "__init__", "demo", "cli",
 )  # fmt: skip
 
 # These read recordings, which may come from another machine: they know nothing of how one is made.
@@ -84,9 +85,10 @@ def test_imports_point_down(path: Path) -> None:
         ("gradviz.record.trace", "from gradviz.engine.tape import Tape"),
         ("gradviz.record.trace", "def f():\n    import gradviz.engine"),
         ("gradviz.record.trace", "from gradviz import engine"),
-        ("gradviz.cli", "from gradviz import grad"),
-        ("gradviz.cli", "import gradviz as gv"),
-        ("gradviz.cli", "from importlib import import_module\nimport_module('gradviz')"),
+        ("gradviz.notebook.magic", "from gradviz import grad"),
+        ("gradviz.notebook.magic", "import gradviz as gv"),
+        ("gradviz.notebook.magic", "from importlib import import_module\nimport_module('gradviz')"),
+        ("gradviz", "from gradviz.cli import main"),
         ("gradviz.rules.linalg", "from . import products"),
         ("gradviz.graph.memory", "from gradviz.engine import tape"),
         ("gradviz.findings.syncs", "from gradviz.devices import protocol"),
@@ -105,7 +107,8 @@ def test_an_upward_import_is_seen(module: str, source: str) -> None:
             "import numpy as np\nfrom gradviz.record.events import TABLES\nfrom gradviz import errors",
         ),
         ("gradviz.findings.syncs", "from gradviz.graph import lines"),
-        ("gradviz", "from gradviz.cli import main\nimport gradviz.engine.tape"),
+        ("gradviz", "from gradviz.notebook import widget\nimport gradviz.engine.tape"),
+        ("gradviz.cli", "import gradviz as gv\nfrom gradviz.demo import ising"),
         ("gradviz.numpy", "import numpy"),
     ],
 )
