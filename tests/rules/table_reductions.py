@@ -106,6 +106,7 @@ ENTRIES = [
     entry("logaddexp.reduce", lambda a: np.logaddexp.reduce(a, axis=1), real(2, 3)),
     entry("logaddexp2.reduce", lambda a: np.logaddexp2.reduce(a, axis=None), real(2, 3)),
     entry("hypot.reduce", np.hypot.reduce, real(2, 3)),
+    entry("add.reduceat", lambda a: np.add.reduceat(a, [1, 2, 4], axis=1), real(2, 6), is_complex=True, device=False),
     # scans
     entry("cumsum", lambda a: np.cumsum(a, axis=0), real(3, 4), is_complex=True),
     entry("cumsum flat", np.cumsum, real(3, 4)),
