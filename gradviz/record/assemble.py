@@ -9,38 +9,11 @@ from typing import Any
 import numpy as np
 
 from gradviz.record.events import TABLES, Answer, Flag, Kind, LaneKind, Role, State, Use
-from gradviz.record.recorder import A_SAVED, B_SAVED, INHERITED, IS_BORROWED, OUT_MADE, OUT_SAVED, Recording, Scribe
+from gradviz.record.recording import Recording
+from gradviz.record.rows import A_SAVED, B_SAVED, DTYPE, INHERITED, IS_BORROWED, OUT_MADE, OUT_SAVED, unpacked
+from gradviz.record.scribe import Scribe
 from gradviz.record.trace import Table, Trace
 
-EVENT = np.dtype([
-    ("number", "<i4"), ("start_ns", "<i8"), ("end_ns", "<i8"), ("parent", "<i4"), ("call", "<i4"), ("site", "<i4"), ("nbytes", "<i8"),
-    ("lane", "<i2"), ("flags", "<u2"), ("kind", "u1"), ("name_str", "<i4"), ("description", "<i4"), ("a", "<i4"), ("b", "<i4"),
-    ("out", "<i4"), ("how", "u1"),
-])  # fmt: skip
-CALL_ROW = np.dtype([
-    ("number", "<i4"), ("start_ns", "<i8"), ("duration_ns", "<u4"), ("parent", "<i4"), ("site", "<i4"), ("flags", "u1"), ("how", "u1"),
-    ("name_str", "<u2"), ("description", "<i4"), ("a", "<i4"), ("b", "<i4"),
-])  # fmt: skip
-PULL_ROW = np.dtype([
-    ("number", "<i4"), ("start_ns", "<i8"), ("duration_ns", "<u4"), ("parent", "<i4"), ("call", "<i4"), ("flags", "u1"), ("how", "u1"),
-    ("name_str", "<u2"), ("description", "<i4"), ("a", "<i4"), ("b", "<i4"), ("out", "<i4"),
-])  # fmt: skip
-USE = np.dtype([("event", "<i4"), ("buffer", "<i4"), ("how", "u1")])
-BUFFER = np.dtype([
-    ("buffer", "<i4"), ("nbytes", "<i8"), ("reserved_nbytes", "<i8"), ("alloc_ns", "<i8"), ("alloc_event", "<i4"), ("from_pool", "u1"),
-    ("description", "<i4"), ("device", "<i2"),
-])  # fmt: skip
-COPY = np.dtype([
-    ("event", "<i4"), ("source", "<i4"), ("target", "<i4"), ("nbytes", "<i8"), ("direction", "u1"), ("reason", "u1"), ("because", "<i4"),
-])  # fmt: skip
-SYNC = np.dtype([
-    ("event", "<i4"), ("trigger", "u1"), ("stream", "<i2"), ("nbytes", "<i8"), ("host_wait_ns", "<i8"), ("value_used", "u1"),
-    ("on_device", "u1"),
-])  # fmt: skip
-CONTRIBUTION = np.dtype([
-    ("event", "<i4"), ("variable", "<i4"), ("buffer", "<i4"), ("state", "u1"), ("nbytes", "<i8"), ("useful_nbytes", "<i8"), ("used", "u1"),
-    ("denormals", "<i4"),
-])  # fmt: skip
 NO, YES, UNKNOWN = int(Answer.NO), int(Answer.YES), int(Answer.UNKNOWN)
 
 
@@ -56,7 +29,7 @@ def assemble(recording: Recording) -> tuple[Trace, dict[str, str]]:
     buffer_of = Renumber(buffers["buffer"])
     uses = _uses(events, scribes, row_of, buffer_of)
     contributions = np.concatenate(
-        [rows([s.contributions for s in scribes], CONTRIBUTION), _plain_contributions(events)]
+        [unpacked("contribution", [s.contributions for s in scribes]), _plain_contributions(events)]
     )
     contributions = contributions[np.argsort(contributions["event"], kind="stable")]
     tables: dict[str, Table] = {}
@@ -76,13 +49,13 @@ def assemble(recording: Recording) -> tuple[Trace, dict[str, str]]:
     _contain(tables["events"])
     tables["uses"] = uses
     tables["buffers"] = _buffers(recording, buffers, row_of, buffer_of, uses, tables["events"])
-    tables["copies"] = _copies(rows([s.copies for s in scribes], COPY), row_of, buffer_of, tables, recording)
+    tables["copies"] = _copies(unpacked("copy", [s.copies for s in scribes]), row_of, buffer_of, tables, recording)
     contributions["event"] = row_of(contributions["event"])
     contributions["buffer"] = buffer_of(contributions["buffer"])
     variables = contributions["variable"]
     contributions["variable"] = np.where(variables >= 0, row_of(np.maximum(variables, 0)), variables)
     tables["contributions"] = columns(contributions[contributions["event"] >= 0], "contributions")
-    tables["syncs"] = _syncs(rows([s.syncs for s in scribes], SYNC), row_of, tables)
+    tables["syncs"] = _syncs(unpacked("sync", [s.syncs for s in scribes]), row_of, tables)
     tables["sites"] = {name: np.array(sites[name], dtype) for name, dtype in TABLES["sites"].items()}
     tables["devices"] = _devices(recording)
     tables["lanes"] = _lanes(recording)
@@ -100,19 +73,15 @@ def assemble(recording: Recording) -> tuple[Trace, dict[str, str]]:
     return Trace(tables, list(recording.strings), meta), sources
 
 
-def rows(chunks: list[list[bytes]], dtype: np.dtype[Any]) -> np.ndarray:
-    return np.frombuffer(bytearray(b"".join(b"".join(list(chunk)) for chunk in chunks)), dtype)
-
-
 def columns(table: np.ndarray, name: str) -> Table:
     return {column: np.ascontiguousarray(table[column]) for column in TABLES[name]}
 
 
 def _known_buffers(recording: Recording, events: np.ndarray) -> np.ndarray:
     """All buffers: those that got a row of their own, and those that a call made as its one output."""
-    explicit = rows([recording.made], BUFFER)
+    explicit = unpacked("buffer", [recording.made])
     making = events[events["how"] & OUT_MADE > 0]
-    implicit = np.zeros(len(making), BUFFER)
+    implicit = np.zeros(len(making), DTYPE["buffer"])
     implicit["buffer"] = implicit["alloc_event"] = making["number"]
     implicit["nbytes"] = implicit["reserved_nbytes"] = making["nbytes"]
     implicit["alloc_ns"] = making["end_ns"]
@@ -127,7 +96,7 @@ def _uses(events: np.ndarray, scribes: list[Scribe], row_of: Renumber, buffer_of
     number, how = events["number"], events["how"]
     made = how & OUT_MADE > 0
     reads = events["kind"] != Kind.PULLBACK
-    parts = [rows([s.uses for s in scribes], USE)]
+    parts = [unpacked("use", [s.uses for s in scribes])]
     for mask, column, use in (
         (reads & (events["a"] >= 0), "a", Use.READ),
         (reads & (events["b"] >= 0), "b", Use.READ),
@@ -137,7 +106,7 @@ def _uses(events: np.ndarray, scribes: list[Scribe], row_of: Renumber, buffer_of
         (reads & (how & B_SAVED > 0) & (events["b"] >= 0), "b", Use.SAVE),
         ((how & OUT_SAVED > 0) & (events["out"] >= 0), "out", Use.SAVE),
     ):
-        part = np.empty(int(mask.sum()), USE)
+        part = np.empty(int(mask.sum()), DTYPE["use"])
         part["event"], part["buffer"], part["how"] = number[mask], events[column][mask], int(use)
         parts.append(part)
     uses = np.concatenate(parts)
@@ -152,7 +121,7 @@ def _plain_contributions(events: np.ndarray) -> np.ndarray:
     simple = events[
         (events["kind"] == Kind.PULLBACK) & (events["a"] != -1)
     ]  # a and b of a pullback: variable and denormals
-    made = np.empty(len(simple), CONTRIBUTION)
+    made = np.empty(len(simple), DTYPE["contribution"])
     made["event"], made["variable"], made["buffer"], made["denormals"] = (
         simple["number"],
         simple["a"],
@@ -173,7 +142,7 @@ def _loads(events: np.ndarray, uses: np.ndarray, row_of: Renumber) -> np.ndarray
     calls = row_of(events["call"][pullbacks])
     first, last = np.searchsorted(saves["event"], calls, "left"), np.searchsorted(saves["event"], calls, "right")
     counts = np.where(calls >= 0, last - first, 0)
-    loads = np.empty(int(counts.sum()), USE)
+    loads = np.empty(int(counts.sum()), DTYPE["use"])
     loads["event"] = np.repeat(pullbacks, counts)
     at = np.repeat(first, counts) + np.arange(len(loads)) - np.repeat(np.cumsum(counts) - counts, counts)
     loads["buffer"], loads["how"] = saves["buffer"][at], int(Use.LOAD)
@@ -207,10 +176,10 @@ def _events(recording: Recording, scribes: list[Scribe], end_ns: int) -> np.ndar
     sizes = np.array([*(_size(*key) for key in recording.descriptions), 8], np.int64)
     for scribe in scribes:
         scribe.pack()
-        part = rows([scribe.packed], EVENT)
+        part = unpacked("event", [scribe.packed])
         calls, pulls = (
-            _widened(rows([scribe.packed_calls], CALL_ROW), sizes),
-            _widened(rows([scribe.packed_pulls], PULL_ROW), sizes),
+            _widened(unpacked("call", [scribe.packed_calls]), sizes),
+            _widened(unpacked("pull", [scribe.packed_pulls]), sizes),
         )
         calls["call"], calls["kind"] = calls["number"], int(Kind.CALL)
         calls["out"] = np.where(calls["how"] & OUT_MADE > 0, calls["number"], -1)
@@ -219,9 +188,9 @@ def _events(recording: Recording, scribes: list[Scribe], end_ns: int) -> np.ndar
         pulls["flags"] |= int(Flag.BACKWARD)
         if recording.device is not None:
             for rows_, packed, until, row in (
-                (part, scribe.packed, scribe.real_until[0], EVENT),
-                (calls, scribe.packed_calls, scribe.real_until[1], CALL_ROW),
-                (pulls, scribe.packed_pulls, scribe.real_until[2], PULL_ROW),
+                (part, scribe.packed, scribe.real_until[0], DTYPE["event"]),
+                (calls, scribe.packed_calls, scribe.real_until[1], DTYPE["call"]),
+                (pulls, scribe.packed_pulls, scribe.real_until[2], DTYPE["pull"]),
             ):
                 early = rows_[: sum(map(len, packed[:until])) // row.itemsize]
                 early["start_ns"] = early["end_ns"] = recording.origin_ns
@@ -248,15 +217,15 @@ def _events(recording: Recording, scribes: list[Scribe], end_ns: int) -> np.ndar
             )
             for number, start, parent, name in list(scribe.spans)
         ]
-        parts.append(np.array(still, EVENT))
-    return np.concatenate(parts) if parts else np.empty(0, EVENT)
+        parts.append(np.array(still, DTYPE["event"]))
+    return np.concatenate(parts) if parts else np.empty(0, DTYPE["event"])
 
 
 def _widened(short: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Short rows as full ones."""
-    full = np.full(len(short), -1, EVENT)
+    full = np.full(len(short), -1, DTYPE["event"])
     for name in short.dtype.names or ():
-        if name in EVENT.names:  # type: ignore[operator]
+        if name in DTYPE["event"].names:  # type: ignore[operator]
             full[name] = short[name]
     full["end_ns"] = short["start_ns"] + short["duration_ns"]
     full["nbytes"] = sizes[short["description"]]

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from gradviz.record import guard
-from gradviz.record.recorder import Recording
+from gradviz.record.recording import Recording
 
 CURRENT: ContextVar[Any] = ContextVar("CURRENT", default=None)
 OPEN: list[Any] = []  # recordings, oldest first

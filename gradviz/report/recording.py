@@ -9,8 +9,9 @@ from typing import Any
 from gradviz.devices.find import device as find_device
 from gradviz.devices.protocol import LISTENER
 from gradviz.record.assemble import assemble
+from gradviz.record.collections import Collections
 from gradviz.record.current import CURRENT, OPEN, current_recorder
-from gradviz.record.recorder import Collections, Recording
+from gradviz.record.recording import Recording
 from gradviz.report.profile import Profile
 
 
