@@ -58,7 +58,7 @@ def {title}(ct{reads}):
     slope = derivative({arguments})
     if type(slope) is ndarray and slope.dtype is FLOAT64 and slope.nbytes <= IN_PLACE_NBYTES:
         return ct * slope
-    return product(ct, slope)
+    return product(ct, slope, 1)
 """
 SAFE_SOURCE = """
 def {title}(ct{reads}):
