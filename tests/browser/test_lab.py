@@ -32,6 +32,8 @@ PROGRAM = """\
 y = np.exp(x)
 g = gv.grad(lambda y: np.sum(np.tanh(y) * y))(y)"""
 
+# How bright the background of a canvas is, 0 to 765.
+CORNER = "canvas => Array.from(canvas.getContext('2d').getImageData(2, 2, 1, 1).data).slice(0, 3).reduce((a, b) => a + b)"
 RUN_ALL = """async () => {
     const app = window.jupyterapp;
     const session = app.shell.currentWidget.context.sessionContext;
@@ -120,6 +122,10 @@ def test_a_profiled_notebook(open_page: OpenPage, lab: tuple[str, Path]) -> None
     page.evaluate("window.jupyterapp.commands.execute('gradviz:show-profiles')")
     expect(page.locator(".gv-panel .gv-title")).to_contain_text("In[2]")
 
+    # The viewer follows the theme.
+    page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+    page.wait_for_function(f"() => ({CORNER})(document.querySelector('.gv-output').shadowRoot.querySelector('.lanes canvas')) < 300")
+
 
 def test_a_line_of_the_source_view_leads_to_the_cell(open_page: OpenPage, lab: tuple[str, Path]) -> None:
     url, folder = lab
@@ -206,9 +212,8 @@ def test_a_file_opens_as_a_document(open_page: OpenPage, lab: tuple[str, Path], 
     page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme)
     page.locator(".jp-DirListing-item", has_text="run.gradviz").dblclick()
     expect(page.locator(".gv-document header .label")).to_be_visible()
-    corner = "canvas => Array.from(canvas.getContext('2d').getImageData(2, 2, 1, 1).data).slice(0, 3).reduce((a, b) => a + b)"
     page.wait_for_timeout(500)
-    assert (page.locator(".gv-document .lanes canvas").evaluate(corner) < 300) == (theme == "JupyterLab Dark")
+    assert (page.locator(".gv-document .lanes canvas").evaluate(CORNER) < 300) == (theme == "JupyterLab Dark")
 
 
 def test_a_broken_file_says_what_is_wrong(open_page: OpenPage, lab: tuple[str, Path]) -> None:

@@ -39,7 +39,7 @@ export class ProfilesPanel extends Widget {
     const show = (): void => this.showCell(profile);
     const worst = trace.findings.slice(0, MAX_FINDINGS);
     return h('section', {},
-      h('button', { class: 'gv-title', type: 'button', click: show }, clean(meta.label, 60) || 'Profile', cell.executionCount ? ` · In[${cell.executionCount}]` : ''),
+      h('button', { class: 'gv-title', type: 'button', click: show }, [...new Set([clean(meta.label, 60) || 'Profile', cell.executionCount && `In[${cell.executionCount}]`])].filter(Boolean).join(' · ')),
       h('p', { class: 'gv-quiet' }, facts),
       worst.length ? h('ol', {}, ...worst.map(finding => this.finding(profile, finding))) : h('p', { class: 'gv-quiet' }, 'No waste found.'));
   }

@@ -26,8 +26,9 @@ function fill<E extends Element>(element: E, props: Props, children: Child[]): E
 export const fact = (term: string, ...value: Child[]): Child[] =>
   value.some(v => v !== '' && v !== null && v !== undefined && v !== false) ? [h('dt', {}, term), h('dd', {}, ...value)] : [];
 
-/** A canvas of the right number of device pixels for its place; null where the host has no canvas. */
+/** A canvas of the right number of device pixels for its place; null while it is hidden. */
 export function context(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
+  if (!canvas.clientWidth || !canvas.clientHeight) return null;
   const ratio = globalThis.devicePixelRatio || 1;
   const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
   if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];

@@ -13,6 +13,9 @@ import { Trace } from './trace.js';
 export const GUTTER_PX = 108;
 export const MARGIN_PX = 14;
 
+// Frames to wait for a hidden host: one that shows itself within the frame in which it was hidden tells no observer of it.
+const PATIENCE = 20;
+
 export class Session {
   readonly links: Links;
   readonly state: State;
@@ -23,6 +26,7 @@ export class Session {
   private order: Axis | null = null;
   private readonly painters: (() => void)[] = [];
   private frame = 0;
+  private patience = PATIENCE;
   private animation = 0;
   private litFor: unknown[] = [];
   private litMask: Uint8Array | null = null;
@@ -156,6 +160,8 @@ export class Session {
   invalidate(): void {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
+      if (!this.root.clientHeight && this.patience-- > 0) return this.invalidate();
+      this.patience = PATIENCE;
       for (const paint of this.painters) paint();
     });
   }

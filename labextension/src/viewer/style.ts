@@ -13,7 +13,7 @@ header { grid-area: head; display: flex; flex-wrap: wrap; align-items: center; g
 .headline .label { font-size: 14px; overflow: hidden; text-overflow: ellipsis; max-width: 30ch; }
 .figure { color: var(--muted); } .figure b { color: var(--ink); font-weight: 600; }
 .status { color: var(--muted); flex: 1 1 auto; }
-.tools { display: flex; gap: 8px; align-items: center; }
+.tools { display: flex; gap: 8px; align-items: center; margin-left: auto; }
 .badge { border: 1px solid currentColor; color: var(--alarm); border-radius: 3px; padding: 0 6px; margin-right: 8px; font-weight: 600; font-size: 11.5px; }
 .alarm { color: var(--alarm); }
 .quiet { color: var(--muted); font-weight: 400; }

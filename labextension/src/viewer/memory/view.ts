@@ -19,6 +19,7 @@ export class MemoryView {
   private near: Memory | null = null;
   private timer = 0;
   private roles: number[] | null = null;
+  private peakPx: { left: number; right: number } | null = null;
   private hovered = -1;
 
   constructor(private readonly session: Session, private readonly tip: Tip) {
@@ -200,33 +201,40 @@ export class MemoryView {
     const { theme, axis } = this.session;
     const { peak } = this.layout;
     const px = scale.px(axis.of(peak.time_ns));
+    this.peakPx = null;
     if (!peak.nbytes || px < GUTTER_PX - 1 || px > scale.leftPx + scale.widthPx) return;
     ctx.fillStyle = theme.ink;
     ctx.beginPath();
     ctx.arc(px, y(peak.nbytes), 2.5, 0, 7);
     ctx.fill();
     const text = `peak ${bytes(peak.nbytes)}`;
-    const room = ctx.measureText(text).width + 8;
+    const width = ctx.measureText(text).width;
+    const left = Math.min(px + 6, scale.leftPx + scale.widthPx - width - 4);
+    this.peakPx = { left, right: left + width };
     ctx.textAlign = 'left';
-    ctx.fillText(text, Math.min(px + 6, scale.leftPx + scale.widthPx - room), 9);
+    ctx.fillText(text, left, 9);
   }
 
+  /** The roles that are there, on the side of the peak with more room; those that do not fit are left out. */
   private drawLegend(ctx: CanvasRenderingContext2D, width: number): void {
     const { theme, trace } = this.session;
     const present = (this.roles ??= [...new Set(trace.buffers.role)].sort());
-    const { peak } = this.layout;
-    const scale = this.session.scale(width);
-    const peakPx = peak.nbytes ? scale.px(this.session.axis.of(peak.time_ns)) : -1;
-    const total = present.reduce((sum, role) => sum + ctx.measureText(ROLES[role]).width + 24, 0);
-    let left = peakPx > width - total - 130 ? GUTTER_PX + 2 : width - total - MARGIN_PX + 8;
+    const [from, to] = [GUTTER_PX + 2, width - MARGIN_PX];
+    const peak = this.peakPx ?? { left: to, right: to };
+    const onLeft = peak.left - from > to - peak.right;
+    const widths = present.map(role => ctx.measureText(ROLES[role]).width + 24);
+    const total = widths.reduce((sum, w) => sum + w, 0);
+    const end = onLeft ? peak.left - 8 : to + 12;
+    let left = onLeft ? from : Math.max(peak.right + 12, to + 12 - total);
     ctx.textAlign = 'left';
-    for (const role of present) {
+    present.forEach((role, i) => {
+      if (left + widths[i] - 12 > end) return;
       ctx.fillStyle = theme.roles[role];
       ctx.fillRect(left, 5, 8, 8);
       ctx.fillStyle = theme.muted;
       ctx.fillText(ROLES[role], left + 12, 9.5);
-      left += ctx.measureText(ROLES[role]).width + 24;
-    }
+      left += widths[i];
+    });
   }
 
   private blockAt(x: number, y: number): number {

@@ -70,6 +70,7 @@ export class TimelineView {
   }
 
   draw(): void {
+    if (!this.element.clientHeight) return;
     this.canvas.style.height = `${Math.min(this.element.clientHeight, this.layout.heightPx)}px`;
     const ctx = context(this.canvas);
     if (!ctx) return;
