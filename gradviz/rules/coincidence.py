@@ -1,4 +1,4 @@
-"""What becomes of the derivative of eigenvectors and singular vectors where values coincide?
+"""How eigenvectors and singular vectors are differentiated where values coincide.
 
 There the vectors are any basis of a space, and 1 / (w_j - w_i) is infinite. A function that does not depend on the choice of basis
 has a derivative all the same. With M the product of the vectors and their cotangent, its skew part vanishes there, so the coupling
@@ -86,9 +86,11 @@ def limit(near: Any, even: Any, to_w: Any, function: str) -> Any:
     on = np.real(np.diagonal(even, 0, -2, -1))
     near = near.astype(on.dtype)
     weight = np.matmul(near, column(on * on))[..., 0]
-    none = weight <= float(np.finfo(on.dtype).eps) * np.sum(np.abs(even) ** 2, axis=(-2, -1))[..., None]  # the diagonal tells nothing
+    none = (
+        weight <= float(np.finfo(on.dtype).eps) * np.sum(np.abs(even) ** 2, axis=(-2, -1))[..., None]
+    )  # the diagonal tells nothing
     ratio = np.where(none, 0, np.matmul(near, column(on * to_w))[..., 0] / np.where(none, 1, weight))
-    _check_limit(*map(bottom, (pairs, even, on, to_w, ratio, none)), function)
+    _check_limit(bottom(pairs), bottom(even), bottom(on), bottom(to_w), bottom(ratio), bottom(none), function)
     return np.where(pairs, even * column(ratio), 0)
 
 

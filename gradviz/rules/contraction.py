@@ -7,7 +7,7 @@ is that of a matmul: two matmuls on views.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any, NamedTuple
 
@@ -19,9 +19,11 @@ from gradviz.engine.rule import composed
 
 
 @composed(np.einsum)
-def einsum(*operands: Any, out: None = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = False) -> Any:
+def einsum(
+    *operands: Any, out: None = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = False
+) -> Any:
     subscripts, arrays = _separated(operands)
-    labels, kept, path = _parsed(subscripts, tuple(np.shape(a) for a in arrays))
+    labels, kept, path = _parsed(subscripts, tuple(_shape(a) for a in arrays))
     if dtype is not None:
         arrays = [np.astype(a, dtype) if hasattr(a, "dtype") else a for a in arrays]
     return contract(arrays, labels, kept, path)
@@ -55,12 +57,19 @@ def _separated(operands: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     return tuple(tuple(axes) for axes in lists), [_array(x) for x in operands[: 2 * pairs : 2]]
 
 
+def _shape(a: Any) -> tuple[int, ...]:
+    """As `numpy.shape`, which would go through the protocols of traced arrays at each question."""
+    return a.shape if hasattr(a, "shape") else ()
+
+
 def _array(x: Any) -> Any:
     return x if hasattr(x, "shape") or isinstance(x, (float, complex)) else np.asarray(x)
 
 
 @lru_cache(maxsize=4096)
-def _parsed(subscripts: Any, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[str, ...], str, tuple[tuple[int, ...], ...]]:
+def _parsed(
+    subscripts: Any, shapes: tuple[tuple[int, ...], ...]
+) -> tuple[tuple[str, ...], str, tuple[tuple[int, ...], ...]]:
     """Labels of each operand, those of the result, and which operands to contract one after the other."""
     if isinstance(subscripts, str):
         given: list[Any] = [subscripts.replace(" ", ""), *shapes]
@@ -96,7 +105,12 @@ def _full(labels: tuple[str, ...], shapes: tuple[tuple[int, ...], ...]) -> list[
 
 def contract(arrays: list[Any], labels: tuple[str, ...], kept: str, path: tuple[tuple[int, ...], ...]) -> Any:
     """The sum over all labels that are not kept of the product of all operands, in the order of ``path``."""
-    long = {label for names, a in zip(labels, arrays, strict=True) for label, n in zip(names, np.shape(a), strict=True) if n != 1}
+    long = {
+        label
+        for names, a in zip(labels, arrays, strict=True)
+        for label, n in zip(names, _shape(a), strict=True)
+        if n != 1
+    }
     terms = [single(a, names, long) for a, names in zip(arrays, labels, strict=True)]
     for step in path:
         chosen = [terms.pop(k) for k in reversed(step)]
@@ -121,7 +135,7 @@ def _order(a_labels: str, b_labels: str, wanted: set[str]) -> str:
 
 def single(a: Any, labels: str, long: set[str]) -> tuple[Any, str]:
     """An operand without axes that are only spread over others' lengths, and with the diagonal of each repeated label."""
-    spread = tuple(axis for axis, label in enumerate(labels) if np.shape(a)[axis] == 1 and label in long)
+    spread = tuple(axis for axis, label in enumerate(labels) if _shape(a)[axis] == 1 and label in long)
     if spread:
         a = np.squeeze(a, spread)
         labels = "".join(label for axis, label in enumerate(labels) if axis not in spread)
@@ -150,7 +164,7 @@ def pair(a: Any, a_labels: str, b: Any, b_labels: str, kept: str) -> Any:
     """The product of two operands, summed over the labels that are not kept."""
     a, a_labels = summed(a, a_labels, {*b_labels, *kept})
     b, b_labels = summed(b, b_labels, {*a_labels, *kept})
-    layout = _layout(a_labels, _strides(a), np.shape(a), b_labels, _strides(b), np.shape(b), kept)
+    layout = _layout(a_labels, _strides(a), _shape(a), b_labels, _strides(b), _shape(b), kept)
     if layout is None:
         return np.multiply(_spread(a, a_labels, kept), _spread(b, b_labels, kept))
     if layout.swapped:
@@ -171,7 +185,7 @@ def _spread(a: Any, labels: str, kept: str) -> Any:
 
 def _strides(a: Any) -> tuple[int, ...]:
     """Strides in entries, so that plans for arrays of one layout are the same."""
-    return tuple(stride // a.itemsize for stride in a.strides) if np.shape(a) else ()
+    return tuple(stride // a.itemsize for stride in a.strides) if _shape(a) else ()
 
 
 class Operand(NamedTuple):
@@ -223,9 +237,7 @@ def _layout(
         return None
     extents = dict(zip(a_labels + b_labels, a_shape + b_shape, strict=True))
     best: tuple[Any, Layout] | None = None
-    for summing, upright, wide in product(
-        _orders(contracted, b_labels), _orders(rows, kept), _orders(columns, kept)
-    ):
+    for summing, upright, wide in product(_orders(contracted, b_labels), _orders(rows, kept), _orders(columns, kept)):
         left = _operand(a_labels, a_strides, extents, batch, upright, summing, first=True)
         right = _operand(b_labels, b_strides, extents, batch, wide, summing, first=False)
         copied = left.copied * prod(a_shape) + right.copied * prod(b_shape)
@@ -234,7 +246,12 @@ def _layout(
             axes = tuple(produced.index(label) for label in kept)
             cost = (copied, axes != tuple(range(len(axes))), swapped)
             if best is None or cost < best[0]:
-                best = cost, _made(left, right, [extents[label] for label in produced], axes, (len(batch), upright, wide), swapped)
+                best = (
+                    cost,
+                    _made(
+                        left, right, [extents[label] for label in produced], axes, (len(batch), upright, wide), swapped
+                    ),
+                )
     assert best is not None
     return best[1]
 
@@ -249,7 +266,9 @@ def _made(left: Operand, right: Operand, shape: list[int], axes: tuple[int, ...]
     plain = (len(rows) < 2 and len(columns) < 2) and (not batch or (len(rows) == 1 and len(columns) == 1))
     if swapped:
         left, right = _across(right), _across(left)
-    return Layout(left, right, None if plain else tuple(shape), None if axes == tuple(range(len(axes))) else axes, swapped)
+    return Layout(
+        left, right, None if plain else tuple(shape), None if axes == tuple(range(len(axes))) else axes, swapped
+    )
 
 
 def _across(operand: Operand) -> Operand:
@@ -257,7 +276,13 @@ def _across(operand: Operand) -> Operand:
 
 
 def _operand(
-    labels: str, strides: tuple[int, ...], extents: dict[str, int], batch: list[str], free: list[str], summing: list[str], first: bool
+    labels: str,
+    strides: tuple[int, ...],
+    extents: dict[str, int],
+    batch: list[str],
+    free: list[str],
+    summing: list[str],
+    first: bool,
 ) -> Operand:
     """An operand as (batch, free, summed), or, as the second factor, (batch, summed, free)."""
     stride = dict(zip(labels, strides, strict=True))
@@ -273,7 +298,14 @@ def _operand(
 
 
 def _way(
-    labels: str, extents: dict[str, int], batch: list[str], down: list[str], right: list[str], across: bool, copied: bool, vector: bool
+    labels: str,
+    extents: dict[str, int],
+    batch: list[str],
+    down: list[str],
+    right: list[str],
+    across: bool,
+    copied: bool,
+    vector: bool,
 ) -> Operand:
     order = [*batch, *down, *right]
     axes = tuple(labels.index(label) for label in order)
@@ -281,13 +313,15 @@ def _way(
     if vector:
         shape, across = [prod(shape)], False
     same = shape == [extents[label] for label in order]
-    return Operand(None if axes == tuple(range(len(axes))) else axes, copied, None if same else tuple(shape), across, vector)
+    return Operand(
+        None if axes == tuple(range(len(axes))) else axes, copied, None if same else tuple(shape), across, vector
+    )
 
 
 def _step(group: list[str], stride: dict[str, int], extents: dict[str, int]) -> int | None:
     """The one stride of several axes taken together; None if they cannot be without a copy."""
     long = [label for label in group if extents[label] != 1]
-    for outer, inner in zip(long[:-1], long[1:], strict=True):
+    for outer, inner in pairwise(long):
         if stride[outer] != stride[inner] * extents[inner]:
             return None
     return stride[long[-1]] if long else 0
@@ -296,4 +330,6 @@ def _step(group: list[str], stride: dict[str, int], extents: dict[str, int]) -> 
 def _fits_blas(shape: list[int], steps: list[Any]) -> bool:
     """Whether one axis is contiguous and the other strides over it."""
     (rows, columns), (down, across) = shape, steps
-    return (across == 1 or columns == 1) and (down >= columns or rows == 1) or (down == 1 or rows == 1) and (across >= rows or columns == 1)
+    return ((across == 1 or columns == 1) and (down >= columns or rows == 1)) or (
+        (down == 1 or rows == 1) and (across >= rows or columns == 1)
+    )

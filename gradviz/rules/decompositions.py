@@ -42,7 +42,9 @@ def qr_to_a(ct, a, out, mode):
         return np.concatenate([_qr_square(q, r[..., :m], to_q, to_r[..., :m]), np.matmul(q, to_r[..., m:])], -1)
     if mode == "complete" and m > n:
         q, rest, to_q, to_rest = q[..., :n], q[..., n:], to_q[..., :n], to_q[..., n:]
-        must_vanish(skew_part(np.matmul(adjoint(rest), to_rest)), ct, "qr", "the columns that complete Q to a square matrix")
+        must_vanish(
+            skew_part(np.matmul(adjoint(rest), to_rest)), ct, "qr", "the columns that complete Q to a square matrix"
+        )
         to_q = to_q - np.matmul(rest, np.matmul(adjoint(to_rest), q))
         r, to_r = r[..., :n, :], to_r[..., :n, :]
     return _qr_square(q, r, to_q, to_r)
@@ -63,7 +65,9 @@ _qr.pullback(qr_to_a)
 @composed(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r"):
-        raise NotImplementedError(f"np.linalg.qr of a traced array with mode={mode!r}: use 'reduced', 'complete' or 'r'.")
+        raise NotImplementedError(
+            f"np.linalg.qr of a traced array with mode={mode!r}: use 'reduced', 'complete' or 'r'."
+        )
     return _qr(a, "reduced")[1] if mode == "r" else _qr(a, mode)
 
 
@@ -140,7 +144,11 @@ def svd_to_a(ct, a_like, out):
     together, against = skew_part(left) + skew_part(right), skew_part(left) - skew_part(right)
     must_vanish(np.where(near, together, 0), ct, "svd", "singular vectors of equal singular values")
     must_vanish(np.where(both_zero, against, 0), ct, "svd", "singular vectors of singular values that are zero")
-    inner = coupled(together, differences, near) + coupled(against, sums, both_zero) + limit(near, even_part(left) + even_part(right), to_s, "svd")
+    inner = (
+        coupled(together, differences, near)
+        + coupled(against, sums, both_zero)
+        + limit(near, even_part(left) + even_part(right), to_s, "svd")
+    )
     inner = np.matmul(np.matmul(u1, inner), v1h)
     made = inner if made is None else made + inner
     one_over, zero = inverse(s)
@@ -162,7 +170,9 @@ def _outside(u: Any, u1: Any, to_u: Any, inside: Any, ct: Any) -> Any:
     if u.shape[-1] == k:
         return outside
     rest, to_rest = u[..., k:], to_u[..., k:]
-    must_vanish(skew_part(np.matmul(adjoint(rest), to_rest)), ct, "svd", "the vectors that complete U or V to a square matrix")
+    must_vanish(
+        skew_part(np.matmul(adjoint(rest), to_rest)), ct, "svd", "the vectors that complete U or V to a square matrix"
+    )
     return outside - np.matmul(rest, np.matmul(adjoint(to_rest), u1))
 
 
@@ -216,4 +226,3 @@ def cond(x: Any, p: Any = None) -> Any:
         s = np.linalg.svdvals(x)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
-

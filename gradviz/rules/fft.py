@@ -13,7 +13,7 @@ import numpy as np
 from gradviz.engine.cotangent import zeros
 from gradviz.engine.rule import Like, composed, rule
 
-OTHER = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+OTHER: dict[Any, Any] = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 ONE_AXIS = "a, n=None, axis=-1, norm=None"
 SEVERAL = "a, s=None, axes=None, norm=None"
@@ -95,7 +95,9 @@ def _real(function: Any, axes: Any, transform: Callable[..., Any]) -> None:
     @composed(function)
     def several(a: Any, s: Any = None, axes: Any = axes, norm: Any = None) -> Any:
         axes = _axes(a, s, axes)
-        return transform(a, [None] * len(axes) if s is None else [None if n in (None, -1) else int(n) for n in s], axes, norm)
+        return transform(
+            a, [None] * len(axes) if s is None else [None if n in (None, -1) else int(n) for n in s], axes, norm
+        )
 
 
 def _rfftn(a: Any, s: list[Any], axes: tuple[int, ...], norm: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,9 @@ _stack.pullback(stack_to_arrays)
 
 
 @composed(np.concatenate)
-def concatenate(arrays: Any, /, axis: int | None = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     pieces = _pieces(arrays)
     if axis is None:
         pieces, axis = [np.ravel(piece) for piece in pieces], 0
@@ -90,7 +92,7 @@ def column_stack(tup: Any) -> Any:
 
 
 @composed(np.append)
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
     return np.concatenate([arr, values], axis)
 
 
@@ -130,7 +132,7 @@ def _cut(ary: Any, indices_or_sections: Any, axis: int) -> list[Any]:
         each, extra = divmod(n, sections)
         bounds = list(accumulate([each + 1] * extra + [each] * (sections - extra), initial=0))
     lead = (slice(None),) * (axis % ary.ndim)
-    return [ary[(*lead, slice(a, b))] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [ary[(*lead, slice(a, b))] for a, b in pairwise(bounds)]
 
 
 @composed(np.array_split)
@@ -157,28 +159,25 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 @composed(np.delete)
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     return arr[(slice(None),) * (axis % arr.ndim) + (np.delete(positions(arr.shape[axis], arr), obj),)]
 
 
 @composed(np.insert)
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis %= arr.ndim
     n = arr.shape[axis]
     places = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
     values = gathered(values)
-    if places.ndim == 0:  # NumPy's rule: one place takes what a[:, place] = values would
-        count = 1 if np.ndim(values) == 0 or np.ndim(values) < arr.ndim else np.shape(values)[0 if axis == 0 else axis]
-        if 0 < np.ndim(values) < arr.ndim or np.ndim(values) == arr.ndim:
-            missing = arr.ndim - np.ndim(values)
-            values = np.moveaxis(np.reshape(values, (1,) * missing + np.shape(values)), 0, axis)
-            count = np.shape(values)[axis]
-    else:
-        count = places.size
+    count = places.size
+    if places.ndim == 0 and np.ndim(values):  # NumPy's rule: one place takes what a[:, place] = values would
+        lead = (1,) * (arr.ndim - np.ndim(values))
+        values = np.moveaxis(np.reshape(values, lead + np.shape(values)), 0, axis)
+        count = np.shape(values)[axis]
     shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
     both = np.concatenate([arr, np.broadcast_to(values, shape)], axis)
     order = np.insert(np.arange(n), obj, n + np.arange(count))

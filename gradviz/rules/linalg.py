@@ -153,7 +153,11 @@ rule(np.linalg.slogdet, slogdet_to_a, signature="a", outputs=True)
 def lstsq_to_b(ct, a, b, out, rcond):
     to_x, to_residuals = ct[0], ct[1]
     made = np.zeros_like(b) if to_x is None else np.matmul(adjoint(np.linalg.pinv(a, _cutoff(a, rcond))), to_x)
-    return made if to_residuals is None or not out[1].size else made + 2 * _misfit(a, b, out[0]) * _per_column(to_residuals, b)
+    return (
+        made
+        if to_residuals is None or not out[1].size
+        else made + 2 * _misfit(a, b, out[0]) * _per_column(to_residuals, b)
+    )
 
 
 def lstsq_to_a(ct, a, b, out, rcond):

@@ -22,14 +22,14 @@ def euclidean_to_x(ct, x, out, axis, keepdims):
     return _spread(ct / np.where(out == 0, 1, out), axis, keepdims) * x
 
 
-def _power(x: Any, ord: float, axis: Any, keepdims: bool) -> Any:
-    return np.linalg.norm(x, ord, axis, keepdims)
+def _power(x: Any, order: float, axis: Any, keepdims: bool) -> Any:
+    return np.linalg.norm(x, order, axis, keepdims)
 
 
-def power_to_x(ct, x, out, ord, axis, keepdims):
+def power_to_x(ct, x, out, order, axis, keepdims):
     out, size = _spread(np.where(out == 0, 1, out), axis, keepdims), np.abs(x)
     size = np.where(size == 0, 1, size)
-    return _spread(ct, axis, keepdims) * (size / out) ** (ord - 1) * (x / size)
+    return _spread(ct, axis, keepdims) * (size / out) ** (order - 1) * (x / size)
 
 
 _euclid = Rule(_euclidean, name="norm")
@@ -38,49 +38,53 @@ _norm_of_order = Rule(_power, name="norm")
 _norm_of_order.pullback(power_to_x)
 
 
-def vector(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+def vector(x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
     """The norm of vectors along one axis."""
-    if ord is None or ord == 2:
+    if order is None or order == 2:
         return _euclid(x, axis, keepdims)
-    if ord == np.inf:
+    if order == np.inf:
         return np.max(np.abs(x), axis=axis, keepdims=keepdims)
-    if ord == -np.inf:
+    if order == -np.inf:
         return np.min(np.abs(x), axis=axis, keepdims=keepdims)
-    if ord == 1:
+    if order == 1:
         return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
-    if ord == 0:
+    if order == 0:
         return constant(np.linalg.norm(bottom(x), 0, axis, keepdims))
-    if isinstance(ord, str):
-        raise ValueError(f"Invalid norm order '{ord}' for vectors")
-    return _norm_of_order(x, ord, axis, keepdims)
+    if isinstance(order, str):
+        raise ValueError(f"Invalid norm order '{order}' for vectors")
+    return _norm_of_order(x, order, axis, keepdims)
 
 
-def matrix(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+def matrix(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
     """The norm of matrices in two axes."""
     rows, columns = (axis % x.ndim for axis in axes)
     if rows == columns:
         raise ValueError("Duplicate axes given.")
-    if ord in (None, "fro", "f"):
+    if order in (None, "fro", "f"):
         return _euclid(x, (rows, columns), keepdims)
-    if ord in (1, -1, np.inf, -np.inf):
-        summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
-        best = np.max if ord > 0 else np.min
+    if order in (1, -1, np.inf, -np.inf):
+        summed, kept = (rows, columns) if abs(order) == 1 else (columns, rows)
+        best = np.max if order > 0 else np.min
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
         made = best(sums, axis=kept, keepdims=True)
-    elif ord in (2, -2, "nuc"):
+    elif order in (2, -2, "nuc"):
         s = np.linalg.svdvals(np.moveaxis(x, (rows, columns), (-2, -1)))
-        made = {2: np.max, -2: np.min, "nuc": np.sum}[ord](s, axis=-1)
+        made = {2: np.max, -2: np.min, "nuc": np.sum}[order](s, axis=-1)
         return np.expand_dims(made, (rows, columns)) if keepdims else made
     else:
-        raise ValueError(f"Invalid norm order {ord!r} for matrices.")
+        raise ValueError(f"Invalid norm order {order!r} for matrices.")
     return made if keepdims else np.squeeze(made, (rows, columns))
 
 
 @composed(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
     if axis is None:
         if ord is None:
-            return _euclid(np.ravel(x), None, False) if not keepdims else np.reshape(_euclid(np.ravel(x), None, False), (1,) * x.ndim)
+            return (
+                _euclid(np.ravel(x), None, False)
+                if not keepdims
+                else np.reshape(_euclid(np.ravel(x), None, False), (1,) * x.ndim)
+            )
         axis = tuple(range(x.ndim))
     axes = tuple(axis) if hasattr(axis, "__len__") else (axis,)
     if len(axes) == 1:
@@ -91,12 +95,12 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 @composed(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002
     return matrix(x, ord, (-2, -1), keepdims)
 
 
 @composed(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:  # noqa: A002
     axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if hasattr(axis, "__len__") else (axis,)
     if len(axes) == 1:
         return vector(x, ord, axes[0], keepdims)

@@ -34,7 +34,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
     if mode in ("constant", "empty"):
         made = _pad(array, widths)
         values = options.get("constant_values", 0)
-        return made if type(values) in (int, float) and values == 0 else made + _around_zeros(array, widths, mode, options)
+        return (
+            made if type(values) in (int, float) and values == 0 else made + _around_zeros(array, widths, mode, options)
+        )
     for axis, width in enumerate(widths):
         if any(width):
             array = _along(array, axis, width, mode, options)
@@ -56,15 +58,17 @@ def _around_zeros(array: Any, widths: Widths, mode: Any, options: dict[str, Any]
 def _along(array: Any, axis: int, width: tuple[int, int], mode: Any, options: dict[str, Any]) -> Any:
     n = array.shape[axis]
     lead = (slice(None),) * axis
-    if mode in ("edge", "symmetric", "wrap") or (mode == "reflect" and options.get("reflect_type", "even") == "even"):
-        if mode != "symmetric" or options.get("reflect_type", "even") == "even":
-            return array[(*lead, np.pad(positions(n, array), [width], mode))]
+    even = options.get("reflect_type", "even") == "even"
+    if mode in ("edge", "wrap") or (mode in ("reflect", "symmetric") and even):
+        return array[(*lead, np.pad(positions(n, array), [width], mode))]
     if mode in ("maximum", "minimum", "mean", "median"):
         return _statistics(array, axis, width, mode, options.get("stat_length"))
     if mode not in ("reflect", "symmetric", "linear_ramp"):
-        raise NotImplementedError(f"np.pad of a traced array with mode={mode!r}: pad with np.concatenate and what the mode computes.")
-    per_axis = {name: _of_axis(value, array.ndim, axis) for name, value in options.items() if name == "end_values"}
-    others = {name: value for name, value in options.items() if name == "reflect_type"}
+        raise NotImplementedError(
+            f"np.pad of a traced array with mode={mode!r}: pad with np.concatenate and what the mode computes."
+        )
+    per_axis: Any = {name: _of_axis(value, array.ndim, axis) for name, value in options.items() if name == "end_values"}
+    others: Any = {name: value for name, value in options.items() if name == "reflect_type"}
     one = positions(n, array)
     each = np.equal(np.expand_dims(one, 1), one)
     # Padding along one axis is linear, but for constants: its matrix is what it makes of the unit vectors.

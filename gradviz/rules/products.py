@@ -96,20 +96,25 @@ rule(np.vdot, vdot_to_a, vdot_to_b, signature="a, b", linear="each")
 # ---- in terms of these
 
 
+def _ndim(x: Any) -> int:
+    """As `numpy.ndim`, which would go through the protocols of traced arrays."""
+    return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
+
+
 @composed(np.dot)
 def dot(a: Any, b: Any, out: None = None) -> Any:
-    if not np.ndim(a) or not np.ndim(b):
+    if not _ndim(a) or not _ndim(b):
         return np.multiply(a, b)
-    if np.ndim(b) == 1 or np.ndim(a) <= 2 and np.ndim(b) == 2:
+    if _ndim(b) == 1 or (_ndim(a) <= 2 and _ndim(b) == 2):
         return np.matmul(a, b)
     return np.tensordot(a, b, (-1, -2))
 
 
 @composed(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
-    if not np.ndim(a) or not np.ndim(b):
+    if not _ndim(a) or not _ndim(b):
         return np.multiply(a, b)
-    return np.matmul(a, b) if np.ndim(b) == 1 else np.tensordot(a, b, (-1, -1))
+    return np.matmul(a, b) if _ndim(b) == 1 else np.tensordot(a, b, (-1, -1))
 
 
 def outer(a: Any, b: Any, out: None = None) -> Any:
@@ -121,16 +126,18 @@ composed(np.outer)(outer)
 
 @composed(np.linalg.outer)
 def linalg_outer(x1: Any, x2: Any, /) -> Any:
-    if np.ndim(x1) != 1 or np.ndim(x2) != 1:
-        raise ValueError(f"Input arrays must be one-dimensional, but they are x1.ndim={np.ndim(x1)} and x2.ndim={np.ndim(x2)}.")
+    if _ndim(x1) != 1 or _ndim(x2) != 1:
+        raise ValueError(
+            f"Input arrays must be one-dimensional, but they are x1.ndim={_ndim(x1)} and x2.ndim={_ndim(x2)}."
+        )
     return outer(x1, x2)
 
 
 @composed(np.kron)
 def kron(a: Any, b: Any) -> Any:
-    ndim = max(np.ndim(a), np.ndim(b))
-    ours = (1,) * (ndim - np.ndim(a)) + np.shape(a)
-    theirs = (1,) * (ndim - np.ndim(b)) + np.shape(b)
+    ndim = max(_ndim(a), _ndim(b))
+    ours = (1,) * (ndim - _ndim(a)) + np.shape(a)
+    theirs = (1,) * (ndim - _ndim(b)) + np.shape(b)
     a = np.reshape(a, tuple(m for n in ours for m in (n, 1)))
     b = np.reshape(b, tuple(m for n in theirs for m in (1, n)))
     return np.reshape(a * b, tuple(n * m for n, m in zip(ours, theirs, strict=True)))
@@ -142,7 +149,9 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
-        raise ValueError(f"cross product of vectors of {a.shape[-1]} and {b.shape[-1]} components: both must have 2 or 3")
+        raise ValueError(
+            f"cross product of vectors of {a.shape[-1]} and {b.shape[-1]} components: both must have 2 or 3"
+        )
     ax, ay, bx, by = a[..., 0], a[..., 1], b[..., 0], b[..., 1]
     z = ax * by - ay * bx
     if a.shape[-1] == b.shape[-1] == 2:

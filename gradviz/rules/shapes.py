@@ -50,7 +50,7 @@ _reshape.pullback(reshape_to_a)
 
 
 @composed(np.reshape)
-def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
     """In Fortran's order it is the transpose of a reshape in C's, which keeps it a view where memory allows."""
     if copy:
         a = np.copy(a)
@@ -72,11 +72,11 @@ def _whole(shape: Any, a: Any) -> tuple[int, ...]:
     known = 1
     for n in shape:
         known *= 1 if n == -1 else n
-    return tuple(np.size(a) // known if n == -1 else n for n in shape)
+    return tuple(a.size // known if n == -1 else n for n in shape)
 
 
 @composed(np.ravel)
-def ravel(a: Any, order: str = "C") -> Any:
+def ravel(a: Any, order: Any = "C") -> Any:
     if order == "K":  # in the order of memory
         by_stride = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
         return np.reshape(np.transpose(a, by_stride), -1)
@@ -100,15 +100,15 @@ def _axes(axes: Any, ndim: int) -> tuple[int, ...]:
 
 @composed(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    order = list(range(np.ndim(a)))
+    order = list(range(a.ndim))
     axis1, axis2 = _axis(axis1, len(order)), _axis(axis2, len(order))
     order[axis1], order[axis2] = axis2, axis1
     return np.transpose(a, order)
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    if np.ndim(x) < 2:
-        raise ValueError(f"Input array must be at least 2-dimensional, but it is {np.ndim(x)}")
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return np.swapaxes(x, -1, -2)
 
 
@@ -118,7 +118,7 @@ composed(np.linalg.matrix_transpose)(matrix_transpose)
 
 @composed(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    ndim = np.ndim(a)
+    ndim = a.ndim
     source, destination = _axes(source, ndim), _axes(destination, ndim)
     if len(source) != len(destination):
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
@@ -130,7 +130,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 @composed(np.rollaxis)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    ndim = np.ndim(a)
+    ndim = a.ndim
     axis = _axis(axis, ndim)
     start = start + ndim if start < 0 else start
     if not 0 <= start <= ndim:
@@ -155,8 +155,8 @@ _atleast(np.atleast_3d, lambda a: a if a.ndim > 2 else np.reshape(a, ((1, a.size
 
 @composed(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
-    axes = range(np.ndim(m)) if axis is None else _axes(axis, np.ndim(m))
-    return m[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(np.ndim(m)))]
+    axes = range(m.ndim) if axis is None else _axes(axis, m.ndim)
+    return m[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(m.ndim))]
 
 
 composed(np.flipud)(lambda m: m[::-1])
@@ -165,7 +165,7 @@ composed(np.fliplr)(lambda m: m[:, ::-1])
 
 @composed(np.rot90)
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    first, second = _axes(axes, np.ndim(m))
+    first, second = _axes(axes, m.ndim)
     if k % 4 == 0:
         return m[...]
     if k % 4 == 2:
@@ -212,9 +212,9 @@ _diag.pullback(diag_to_v)
 
 @composed(np.diag)
 def diag(v: Any, k: int = 0) -> Any:
-    if np.ndim(v) not in (1, 2):
+    if v.ndim not in (1, 2):
         raise ValueError("Input must be 1- or 2-d.")
-    return _diag(v, k) if np.ndim(v) == 1 else np.diagonal(v, k)
+    return _diag(v, k) if v.ndim == 1 else np.diagonal(v, k)
 
 
 composed(np.diagflat)(lambda v, k=0: np.diag(np.ravel(v), k))
@@ -287,7 +287,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if indexing == "xy" and len(xi) > 1:
         places[:2] = [1, 0]
     made: Sequence[Any] = [
-        np.reshape(x, tuple(-1 if axis == place else 1 for axis in range(len(xi)))) for x, place in zip(xi, places, strict=True)
+        np.reshape(x, tuple(-1 if axis == place else 1 for axis in range(len(xi))))
+        for x, place in zip(xi, places, strict=True)
     ]
     if not sparse:
         made = np.broadcast_arrays(*made)
@@ -308,14 +309,16 @@ def tile(A: Any, reps: Any) -> Any:
 
 
 @composed(np.repeat)
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = _axis(axis, a.ndim)
     counts = [repeats] if np.ndim(repeats) == 0 else list(repeats)
     n = a.shape[axis]
     if len(counts) == 1:
-        spread = np.broadcast_to(np.expand_dims(a, axis + 1), (*a.shape[: axis + 1], int(counts[0]), *a.shape[axis + 1 :]))
+        spread = np.broadcast_to(
+            np.expand_dims(a, axis + 1), (*a.shape[: axis + 1], int(counts[0]), *a.shape[axis + 1 :])
+        )
         return np.reshape(spread, (*a.shape[:axis], n * int(counts[0]), *a.shape[axis + 1 :]))
     return a[(slice(None),) * axis + (np.repeat(positions(n, a), repeats),)]
 
@@ -342,7 +345,15 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 @composed(np.linspace)
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, *, device: Any = None
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
 ) -> Any:
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -358,7 +369,8 @@ def linspace(
 
 
 @composed(np.logspace)
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
     made = np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
     return made if dtype is None else np.astype(made, dtype)
-

@@ -26,7 +26,10 @@ NORMS = (None, "ortho", "forward")
 ENTRIES = [
     *(transform(name, n, norm, is_complex=True) for name, n, norm in product(("fft", "ifft"), (None, 3, 7), NORMS)),
     *(transform(name, n, norm) for name, n, norm in product(("rfft", "ihfft"), (None, 4, 7), NORMS)),
-    *(transform(name, n, norm, is_complex=True) for name, n, norm in product(("irfft", "hfft"), (None, 3, 6, 9), NORMS)),
+    *(
+        transform(name, n, norm, is_complex=True)
+        for name, n, norm in product(("irfft", "hfft"), (None, 3, 6, 9), NORMS)
+    ),
     *(several(name) for name in ("fft2", "ifft2", "fftn", "ifftn", "irfft2", "irfftn")),
     *(several(name, s=(3, 5), axes=(0, 2), norm="ortho") for name in ("fft2", "fftn", "ifftn", "irfftn")),
     *(several(name, is_complex=False) for name in ("rfft2", "rfftn")),

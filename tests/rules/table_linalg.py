@@ -82,13 +82,21 @@ ENTRIES = [
     both("lstsq", lambda a, b: np.linalg.lstsq(a, b)[:2], (5, 3), (5, 2)),
     both("lstsq a vector", lambda a, b: np.linalg.lstsq(a, b)[0], (5, 3), (5,)),
     both("lstsq wide", lambda a, b: np.linalg.lstsq(a, b)[0], (3, 5), (3,)),
-    *(both(f"matrix_power {n}", regular(lambda a, n=n: np.linalg.matrix_power(a, n)), GENERAL) for n in (1, 2, 5, -1, -2)),
+    *(
+        both(f"matrix_power {n}", regular(lambda a, n=n: np.linalg.matrix_power(a, n)), GENERAL)
+        for n in (1, 2, 5, -1, -2)
+    ),
     both("tensorsolve", np.linalg.tensorsolve, (2, 3, 6), (2, 3)),
     both("tensorsolve axes", lambda a, b: np.linalg.tensorsolve(a, b, axes=(0,)), (6, 2, 3), (2, 3)),
     both("tensorinv", np.linalg.tensorinv, (2, 3, 6)),
     both("tensorinv 1", lambda a: np.linalg.tensorinv(a, 1), (6, 2, 3)),
     # decompositions
-    both("cholesky", lambda a: np.linalg.cholesky(a @ dagger(a) + np.sum(np.abs(a) ** 2) * np.eye(3)), GENERAL, device=False),
+    both(
+        "cholesky",
+        lambda a: np.linalg.cholesky(a @ dagger(a) + np.sum(np.abs(a) ** 2) * np.eye(3)),
+        GENERAL,
+        device=False,
+    ),
     both("cholesky upper", lambda a: np.linalg.cholesky(a @ dagger(a), upper=True), (3, 5), device=False),
     both("qr", np.linalg.qr, (2, 4, 3)),
     both("qr square", np.linalg.qr, GENERAL),
@@ -109,11 +117,17 @@ ENTRIES = [
     both("svd full", svd_full, (5, 3)),
     both("svd hermitian", hermitian(lambda a: np.linalg.svd(a, compute_uv=False, hermitian=True)), GENERAL),
     both("svdvals", np.linalg.svdvals, (2, 4, 3)),
-    *(both(f"cond {p}", lambda a, p=p: np.linalg.cond(a, p), GENERAL, rtol=1e-5) for p in (None, 2, -2, 1, "fro", np.inf)),
+    *(
+        both(f"cond {p}", lambda a, p=p: np.linalg.cond(a, p), GENERAL, rtol=1e-5)
+        for p in (None, 2, -2, 1, "fro", np.inf)
+    ),
     # norms
     both("norm", np.linalg.norm, (2, 3, 2)),
     both("norm axis", lambda x: np.linalg.norm(x, axis=1, keepdims=True), (2, 3)),
-    *(both(f"norm of vectors {o}", lambda x, o=o: np.linalg.norm(x, o, axis=0), (3, 2)) for o in (1, 2, 3, 0.5, -1, np.inf, -np.inf)),
+    *(
+        both(f"norm of vectors {o}", lambda x, o=o: np.linalg.norm(x, o, axis=0), (3, 2))
+        for o in (1, 2, 3, 0.5, -1, np.inf, -np.inf)
+    ),
     *(
         both(f"norm of matrices {o}", lambda x, o=o: np.linalg.norm(x, o, axis=(2, 0), keepdims=True), (3, 2, 3))
         for o in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)

@@ -29,7 +29,10 @@ ENTRIES = [
     *(both(f"matmul {shown(shapes)}", np.matmul, *shapes) for shapes in MATRICES),
     *(both(f"dot {shown(shapes)}", np.dot, *shapes) for shapes in MATRICES if len(shapes[0]) < 4),
     both("dot with a number", lambda a, b: np.dot(a[0], b), (1,), (2, 3)),
-    *(both(f"inner {shown(s)}", np.inner, *s) for s in (((3,), (3,)), ((2, 3), (4, 3)), ((2, 3), (3,)), ((2, 2, 3), (4, 3)))),
+    *(
+        both(f"inner {shown(s)}", np.inner, *s)
+        for s in (((3,), (3,)), ((2, 3), (4, 3)), ((2, 3), (3,)), ((2, 2, 3), (4, 3)))
+    ),
     both("outer", np.outer, (3,), (2, 2)),
     both("linalg.outer", np.linalg.outer, (3,), (2,)),
     both("vdot", np.vdot, (2, 3), (6,)),

@@ -119,9 +119,15 @@ ENTRIES = [
     cube("pad reflect", lambda x: np.pad(x, ((1, 1), (2, 5), (0, 3)), mode="reflect")),
     cube("pad reflect odd", lambda x: np.pad(x, ((1, 1), (2, 5), (0, 3)), "reflect", reflect_type="odd"), exact=False),
     cube("pad symmetric", lambda x: np.pad(x, 3, mode="symmetric")),
-    cube("pad symmetric odd", lambda x: np.pad(x, ((0, 0), (1, 2), (0, 0)), "symmetric", reflect_type="odd"), exact=False),
+    cube(
+        "pad symmetric odd", lambda x: np.pad(x, ((0, 0), (1, 2), (0, 0)), "symmetric", reflect_type="odd"), exact=False
+    ),
     cube("pad wrap", lambda x: np.pad(x, 3, mode="wrap")),
-    cube("pad ramp", lambda x: np.pad(x, ((1, 2), (2, 0), (0, 3)), "linear_ramp", end_values=((1, 2), (3, 4), (5, 6))), exact=False),
+    cube(
+        "pad ramp",
+        lambda x: np.pad(x, ((1, 2), (2, 0), (0, 3)), "linear_ramp", end_values=((1, 2), (3, 4), (5, 6))),
+        exact=False,
+    ),
     cube("pad mean", lambda x: np.pad(x, 2, mode="mean", stat_length=2), exact=False),
     entry("pad maximum", lambda x: np.pad(x, 2, mode="maximum"), CUBE),
     entry("pad minimum", lambda x: np.pad(x, 2, mode="minimum", stat_length=1), CUBE),
