@@ -21,7 +21,7 @@ BUDGETS = {
     "reciprocal": (lambda x: np.sum(1 / x), 2),
     "sqrt": (lambda x: np.sum(np.sqrt(x)), 2),
     "square": (lambda x: np.sum(x**2), 1),
-    "maximum": (lambda x: np.sum(np.maximum(x, 0)), 1.3),
+    "maximum": (lambda x: np.sum(np.maximum(x, 0)), 1.5),
     "where": (lambda x: np.sum(np.where(x > 1, x, 0)), 1.2),
     "clip": (lambda x: np.sum(np.clip(x, 0.5, 1)), 1.4),
     "var": (np.var, 2),
