@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, View, constant, strip
+from gradviz.engine.array import Array, View, can_be_shared, constant, strip
 from gradviz.engine.cotangent import Picked
 from gradviz.engine.memory import memory_of
 from gradviz.engine.rule import Rule
 from gradviz.engine.step import STEPS, Step
 from gradviz.engine.tape import Tape
 from gradviz.errors import EscapedArrayError, MissingRuleError, NotDifferentiableError
+
+ndarray = np.ndarray
 
 
 def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
@@ -39,6 +41,8 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
                 elif name not in rule.constant and rule.inputs:
                     raise _not_differentiable(rule, name)
             values[position] = strip(value, top.level)
+        elif type(value) is ndarray and name in rule.constant and value.dtype.kind in "biu":
+            values[position] = value.copy()  # programs count on with the array they indexed by
         elif type(value) in (list, tuple):
             if name == rule.sequence:
                 values[position] = _enter_sequence(value, top, parents, positions)
@@ -127,9 +131,14 @@ def remember(
         return pick_all(tape, index, out)
     if rule.view:
         source = arguments[0]
-        if isinstance(source, Array) and memory_of(out) is memory_of(values[0]):
+        if isinstance(source, Array) and looks_at(out, values[0]):
             return View(out, tape, index, source, (rule, tuple(values[1:])))
     return Array(out, tape, index)
+
+
+def looks_at(out: Any, value: Any) -> bool:
+    """Whether a result is a view of its input; numbers have none."""
+    return can_be_shared(out) and memory_of(out) is memory_of(value)
 
 
 def alike(rule: Rule, value: Any, out: Any) -> bool:
@@ -166,7 +175,7 @@ def call_plain(rule: Rule, arguments: tuple[Any, ...]) -> Any:
     out = rule.run(*values)
     if all(a is b for a, b in zip(values, arguments, strict=True)):
         return out
-    if rule.view and isinstance(arguments[0], Array) and memory_of(out) is memory_of(values[0]):
+    if rule.view and isinstance(arguments[0], Array) and looks_at(out, values[0]):
         return View(out, None, -1, arguments[0], (rule, values[1:]))
     return wrap_constant(out)
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from gradviz.engine.array import Array, View, can_be_shared, snapshot
 from gradviz.engine.backward import backward
-from gradviz.engine.call import below, nested
+from gradviz.engine.call import below, looks_at, nested
 from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
 from gradviz.engine.like import like
-from gradviz.engine.memory import memory_of
 from gradviz.engine.mutate import Views, axes_by_stride, store_below
 from gradviz.engine.rule import Rule
 from gradviz.engine.step import STEPS
@@ -40,8 +39,9 @@ class Forward:
         self.open = False
 
     def input(self, value: Any, tangent: Any) -> Array:
+        value = snapshot(value)
         self.inputs.append(value)
-        return Array(snapshot(value), self, snapshot(tangent))
+        return Array(value, self, snapshot(tangent))
 
     def is_foreign(self, root: Array) -> bool:
         return any(root.value is value for value in self.inputs)
@@ -71,7 +71,7 @@ class Forward:
         if rule.outputs and isinstance(out, (tuple, list)):
             made = [o if t is None else Array(o, self, t) for o, t in zip(out, tangent, strict=True)]
             return type(out)(*made) if hasattr(out, "_fields") else type(out)(made)
-        if rule.view and isinstance(arguments[0], Array) and memory_of(out) is memory_of(values[0]):
+        if rule.view and isinstance(arguments[0], Array) and looks_at(out, values[0]):
             return View(out, self, tangent, arguments[0], (rule, tuple(values[1:])))
         return Array(out, self, tangent)
 

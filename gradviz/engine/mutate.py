@@ -209,12 +209,14 @@ def is_foreign(root: Array) -> bool:
 
 
 def below_index(index: Any) -> Any:
-    """An index with the arrays in it made plain."""
+    """An index with the arrays in it made plain, and our own: programs count on with the array they indexed by."""
     if isinstance(index, Array):
         return below_index(strip(index, index.level))
     if type(index) is tuple:
         return tuple(below_index(i) for i in index)
-    return index
+    if type(index) is list:
+        return list(index)
+    return index.copy() if type(index) is np.ndarray else index
 
 
 def part_of(whole: Any, views: Views) -> tuple[Any, Any]:

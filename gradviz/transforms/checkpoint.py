@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import random
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from gradviz.engine.cotangent import zeros
 from gradviz.engine.like import like
 from gradviz.engine.step import STEPS, Step
 from gradviz.engine.tape import Tape
-from gradviz.transforms.gradient import vjp
+from gradviz.errors import NotDifferentiableError, WriteError
+from gradviz.transforms.gradient import Run, name_of, vjp
 from gradviz.transforms.trees import flatten, unflatten
 
 
@@ -37,11 +39,13 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> float(gv.grad(block)(1.0)) == float(gv.grad(lambda x: np.sin(np.sin(x)))(1.0))
     True
     """
+    if isinstance(f, functools.partial):
+        f = functools.wraps(f.func)(lambda *args, whole=f, **kwargs: whole(*args, **kwargs))
 
     @functools.wraps(f)
     def forgetful(*args: Any, **kwargs: Any) -> Any:
-        cells = tuple(cell.cell_contents for cell in f.__closure__ or ()) if isinstance(f, types.FunctionType) else ()
-        leaves, structure = flatten((args, kwargs, cells))
+        spots = list(spots_of(f, {}).values())
+        leaves, structure = flatten((args, kwargs, [getattr(*spot) for spot in spots]))
         top = innermost(leaves)
         if not isinstance(top, Tape):
             return f(*args, **kwargs)
@@ -53,9 +57,17 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
             filled = list(plain)
             for k, value in zip(traced, changing, strict=True):
                 filled[k] = value
-            return _rebuilt(f, *unflatten(structure, filled))
+            args, kwargs, contents = unflatten(structure, filled)
+            with _swapped(spots, contents):
+                return f(*args, **kwargs)
 
-        outs, out_structure = flatten(again(*(plain[k] for k in traced)))
+        before = len(top.log)
+        outs, out_structure = _first_run(again, [plain[k] for k in traced], name_of(f))
+        if len(top.log) > before:
+            raise NotDifferentiableError(
+                f"gv.checkpoint cannot see all that {name_of(f)} uses: a traced array reaches it through an object or a global. "
+                f"Pass that array as an argument, or keep it in the function's closure."
+            )
         likes = [like(out) for out in outs]
 
         def pull(cts: Any) -> list[Any]:
@@ -74,6 +86,20 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     return forgetful
 
 
+def _first_run(f: Callable[..., Any], values: list[Any], name: str) -> tuple[list[Any], Any]:
+    """The outputs as leaves and structure. The tape that makes writes safe is dropped at once."""
+    run = Run(f, tuple(values), tuple(range(len(values))))
+    try:
+        outs, structure = flatten(f(*run.args))
+        if any(array.index >= run.tape.leaves for array in run.args):
+            raise WriteError(
+                f"{name}, which gv.checkpoint runs twice, writes to a traced array that it was given. Write to a copy: x = x.copy()."
+            )
+        return [run.lower(out) for out in outs], structure
+    finally:
+        run.tape.close()
+
+
 def opaque(tape: Tape, outs: list[Any], parents: list[int], pull: Callable[[Any], list[Any]]) -> list[Any]:
     """Record a computation of which the tape knows only how to pull cotangents back."""
     tape.log.append((PULL, tuple(parents), pull))
@@ -84,13 +110,38 @@ PULL = len(STEPS)
 STEPS.append(Step(None, ("all",), lambda ct, record: record[2](ct), [], single=False))
 
 
-def _rebuilt(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cells: tuple[Any, ...]) -> Any:
-    """Call ``f`` with other values in its closure."""
-    if cells:
-        f = types.FunctionType(
-            f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(types.CellType(value) for value in cells)
-        )
-    return f(*args, **kwargs)
+def spots_of(f: Any, found: dict[int, tuple[Any, str]]) -> dict[int, tuple[Any, str]]:
+    """Where a function, and those it refers to, keep traced arrays and generators outside their arguments: (object, attribute)."""
+    if not isinstance(f, types.FunctionType):
+        return found
+    spots = [(cell, "cell_contents") for cell in f.__closure__ or ()] + [(f, "__defaults__"), (f, "__kwdefaults__")]
+    for spot in spots:
+        key = id(spot[0]) if spot[1] == "cell_contents" else id(spot[0]) ^ hash(spot[1])
+        try:
+            inside = flatten(getattr(*spot))[0]
+        except ValueError:  # a variable that has no value yet
+            continue
+        if key in found or not inside:
+            continue
+        if any(isinstance(leaf, (Array, np.random.Generator)) for leaf in inside):
+            found[key] = spot
+        for leaf in inside:
+            if isinstance(leaf, types.FunctionType) and leaf is not f:
+                spots_of(leaf, found)
+    return found
+
+
+@contextmanager
+def _swapped(spots: list[tuple[Any, str]], contents: list[Any]) -> Iterator[None]:
+    """Let functions find other values there for a while."""
+    before = [getattr(*spot) for spot in spots]
+    try:
+        for spot, value in zip(spots, contents, strict=True):
+            setattr(*spot, value)
+        yield
+    finally:
+        for spot, value in zip(spots, before, strict=True):
+            setattr(*spot, value)
 
 
 def _random_states(leaves: list[Any]) -> tuple[Any, ...]:
