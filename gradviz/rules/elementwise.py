@@ -337,5 +337,5 @@ bounded = rule(clipped, clip_to_a, clip_to_low, clip_to_high, name="clip", eleme
 
 
 @composed(np.clip)
-def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):  # noqa: A002 - NumPy's names
+def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
     return bounded(a, a_min if min is None else min, a_max if max is None else max)
