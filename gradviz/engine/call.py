@@ -39,7 +39,7 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
                     active.append(name)
                     parents.append(value.index)
                 elif name not in rule.constant and rule.inputs:
-                    raise _not_differentiable(rule, name)
+                    raise not_differentiable(rule, name)
             values[position] = strip(value, top.level)
         elif type(value) is ndarray and name in rule.constant and value.dtype.kind in "biu":
             values[position] = value.copy()  # programs count on with the array they indexed by
@@ -68,7 +68,15 @@ def nested(values: Iterable[Any]) -> bool:
     return any(isinstance(value, Array) or (type(value) in (list, tuple) and nested(value)) for value in values)
 
 
-def _not_differentiable(rule: Rule, name: str) -> NotDifferentiableError:
+def call_rule(self: Rule, *args: Any, **kwargs: Any) -> Any:
+    """A rule is called like the function it wraps."""
+    return call(self, self.bind(*args, **kwargs))
+
+
+Rule.__call__ = call_rule
+
+
+def not_differentiable(rule: Rule, name: str) -> NotDifferentiableError:
     return NotDifferentiableError(
         f"{rule.name} has no derivative with respect to {name!r}, which was computed from the inputs of the gradient. "
         f"If no gradient should flow through it, pass gv.stop_gradient({name})."
@@ -145,7 +153,7 @@ def alike(rule: Rule, value: Any, out: Any) -> bool:
     """Whether the cotangent of ``value`` needs no fitting: broadcasting and promotion left shape and dtype as they were."""
     dtype = getattr(value, "dtype", None)
     if dtype is None:  # a Python scalar
-        return getattr(out, "shape", ()) == () and (isinstance(value, complex) or not isinstance(out, complex))
+        return getattr(out, "shape", ()) == () and (isinstance(value, complex) or not np.iscomplexobj(out))
     return dtype == getattr(out, "dtype", dtype) and (not rule.elementwise or value.shape == getattr(out, "shape", ()))
 
 

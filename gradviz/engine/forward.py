@@ -13,7 +13,7 @@ import numpy as np
 
 from gradviz.engine.array import Array, View, can_be_shared, snapshot
 from gradviz.engine.backward import backward
-from gradviz.engine.call import below, looks_at, nested
+from gradviz.engine.call import below, looks_at, nested, not_differentiable
 from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
 from gradviz.engine.like import like
 from gradviz.engine.mutate import Views, axes_by_stride, store_below
@@ -50,10 +50,12 @@ class Forward:
         """Compute a function and the tangent of its output."""
         values = [below(value, self.level) for value in arguments]
         tangents: dict[str, Any] = {}
-        for name, position in zip(rule.inputs, rule.positions, strict=True):
-            value = arguments[position]
+        for name, value in zip(rule.parameters, arguments, strict=True):
             if isinstance(value, Array) and value.tape is self:
-                tangents[name] = value.index
+                if name in rule.pullbacks:
+                    tangents[name] = value.index
+                elif name not in rule.constant and rule.inputs:
+                    raise not_differentiable(rule, name)
             elif name == rule.sequence and any(isinstance(item, Array) and item.tape is self for item in value):
                 tangents[name] = [
                     item.index if isinstance(item, Array) and item.tape is self else None for item in value

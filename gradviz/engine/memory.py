@@ -128,7 +128,11 @@ def save(tape: Tape, variable: int, slot: int, part: Any, copies: dict[int, Any]
             copies[id(value)] = value.copy() if plain else tape.recorder.copy(Reason.SAVED_VALUE, value, because)
         return copies[id(value)]
 
-    safe = type(kept)(copied(item) for item in kept) if type(kept) in (list, tuple) else copied(kept)
+    if isinstance(kept, (list, tuple)):
+        items = [copied(item) for item in kept]
+        safe = type(kept)(*items) if hasattr(kept, "_fields") else type(kept)(items)
+    else:
+        safe = copied(kept)
     tape.log[variable] = (*record[:slot], safe, *record[slot + 1 :])
     return True
 

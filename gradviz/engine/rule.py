@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -177,10 +177,9 @@ class Rule:
             found = self.variants[key] = write_variant(self, *key)
         return found
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from gradviz.engine.call import call  # the one upward look: a user's rule is called like the function it wraps
+    if TYPE_CHECKING:  # put here by gradviz.engine.call, which knows how
 
-        return call(self, self.bind(*args, **kwargs))
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 def rule(function: Any = None, *pullbacks: Callable[..., Any], **options: Any) -> Any:
