@@ -15,7 +15,7 @@ import numpy as np
 import opt_einsum
 from opt_einsum.parser import get_symbol, parse_einsum_input
 
-from gradviz.engine.rule import composed
+from gradviz.engine.rule import Rule, composed
 
 
 @composed(np.einsum)
@@ -208,11 +208,23 @@ class Layout(NamedTuple):
     swapped: bool
 
 
+def _to_contiguous(a: Any) -> Any:
+    return np.copy(a, order="C")
+
+
+def contiguous_to_a(ct):
+    return ct
+
+
+_contiguous = Rule(_to_contiguous, name="ascontiguousarray", linear="each")
+_contiguous.pullback(contiguous_to_a)
+
+
 def matrix(a: Any, how: Operand) -> Any:
     if how.axes is not None:
         a = np.transpose(a, how.axes)
     if how.copied:
-        a = np.copy(a, order="C")
+        a = _contiguous(a)
     if how.shape is not None:
         a = np.reshape(a, how.shape)
     return np.swapaxes(a, -1, -2) if how.across else a

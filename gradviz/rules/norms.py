@@ -77,7 +77,7 @@ def matrix(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
 
 
 @composed(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is None:
         if ord is None:
             return (
@@ -95,12 +95,12 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 @composed(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return matrix(x, ord, (-2, -1), keepdims)
 
 
 @composed(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:  # noqa: A002
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if hasattr(axis, "__len__") else (axis,)
     if len(axes) == 1:
         return vector(x, ord, axes[0], keepdims)
