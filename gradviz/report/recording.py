@@ -21,6 +21,7 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
     Parameters
     ----------
     label : a name for the run, shown in reports
+    live : show the run in the notebook while it goes on
     device : a device that the array arguments of gradients are moved to, e.g. ``"sim:a100"``: the same program, on a simulated GPU
 
     Returns
@@ -54,10 +55,12 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
         made.__init__(**options)
         return made(function)
 
-    def __init__(self, function: Any = None, *, label: str = "", device: str | Any = None) -> None:
+    def __init__(self, function: Any = None, *, label: str = "", device: str | Any = None, live: bool = False) -> None:
         self.label = label
         self.target = find_device(device) if isinstance(device, str) else device
         self.recording: Recording | None = None
+        self.live = live
+        self.view: Any = None
 
     def __enter__(self) -> Profile:
         outer = CURRENT.get()
@@ -71,7 +74,13 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
         self.tokens = CURRENT.set(recording), LISTENER.set(recording.scribe())
         self.collections = Collections(recording)
         self.collections.__enter__()
-        return Profile.of_recording(recording, lambda: assemble(recording))
+        taken = Profile.of_recording(recording, lambda: assemble(recording))
+        if self.live:
+            from gradviz.report.live import LiveView
+
+            self.view = LiveView(taken)
+            self.view.start()
+        return taken
 
     def __exit__(self, *exc: object) -> None:
         recording = self.recording
@@ -82,9 +91,12 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
         LISTENER.reset(listener)
         OPEN.remove(recording)
         recording.close()
+        if self.view is not None:
+            self.view.stop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, each call of which is profiled."""
+
         @functools.wraps(function)
         def profiled(*args: Any, **kwargs: Any) -> Any:
             with profile(label=self.label or function.__name__, device=self.target) as p:

@@ -27,7 +27,7 @@ class ProfileWidget(anywidget.AnyWidget):
 
     Parameters
     ----------
-    profile : what to show
+    profile : what to show; None for nothing yet (see `push` and `show`)
     before : a profile to compare with
     height_px : height of the view
 
@@ -58,7 +58,8 @@ class ProfileWidget(anywidget.AnyWidget):
         self._bytes: dict[str, bytes] = {}
         super().__init__(height_px=height_px, **traits)
         self.on_msg(self._answer)
-        self.show(profile, before)
+        if profile is not None:
+            self.show(profile, before)
 
     def show(self, profile: Profile, before: Profile | None = None) -> None:
         """Show another profile, or a newer state of the same one; the person stays at the stretch on screen."""

@@ -170,6 +170,33 @@ def test_the_live_view_and_python_see_the_same(open_page: OpenPage, lab: tuple[s
     expect(tabs.locator("header .label")).to_have_text("second", timeout=15_000)
 
 
+LIVE = """\
+import time
+watched = gv.profile(live=True, label="long run")
+with watched as p:
+    for _ in range(400):
+        g = gv.grad(f)(x)
+        time.sleep(0.01)
+share = watched.view.spent_s / p.trace.meta["duration_ns"] * 1e9"""
+
+
+def test_a_run_is_watched_while_it_goes_on(open_page: OpenPage, lab: tuple[str, Path]) -> None:
+    url, folder = lab
+    write_notebook(folder / "watched.ipynb", SETUP, LIVE)
+    page = open_page()
+    open_notebook(page, url, "watched.ipynb")
+    page.evaluate(RUN_ALL)
+    status = page.locator(".jp-OutputArea header .status")
+    expect(status).to_contain_text("events", timeout=30_000)
+    assert not page.evaluate(IDLE), "the run had ended before anything was shown"
+    page.wait_for_function(IDLE, timeout=60_000)
+    events = run_in_kernel(page, "print(len(p.trace))")
+    expect(status).to_contain_text(f"{int(events):,} events".replace(",", "\u202f"), timeout=15_000)
+    looks, share = run_in_kernel(page, "print(watched.view.looks, share)").split()
+    assert int(looks) >= 2
+    assert float(share) < 0.05
+
+
 def test_outputs_survive_a_reload_without_kernel(open_page: OpenPage, lab: tuple[str, Path]) -> None:
     url, folder = lab
     write_notebook(folder / "saved.ipynb", SETUP, PROFILED)
