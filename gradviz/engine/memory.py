@@ -15,6 +15,7 @@ import numpy as np
 
 from gradviz.engine import cotangent
 from gradviz.engine.array import Array, bottom
+from gradviz.engine.step import STEPS
 from gradviz.engine.tape import Tape, alive
 from gradviz.record.events import Reason
 
@@ -67,8 +68,15 @@ def rescue(lower: Any, target: Any, index: Any, since: dict[int, int] | None = N
 def held(memory: Any, variable: int) -> bool:
     """Whether any pullback keeps part of this memory, which variable number ``variable`` of the innermost tape was made in."""
     tapes = alive()
-    watch = watch_over(memory, tapes, {tapes[-1].level: variable})
+    watch = watch_over(memory, tapes, {tapes[-1].level: born(tapes[-1], variable)})
     return watch is not None and bool(watch.kept)
+
+
+def born(tape: Tape, variable: int) -> int:
+    """The record from which on the memory of a variable has existed: of one of several outputs, that of the call that made them all."""
+    record = tape.log[variable]
+    picked = record[0] and STEPS[record[0]].rule is None and type(record[1]) is tuple and record[1]
+    return min(record[1]) if picked else variable
 
 
 def watch_over(array: Any, tapes: list[Tape], since: dict[int, int]) -> Watch | None:

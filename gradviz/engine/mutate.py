@@ -17,7 +17,7 @@ from gradviz.engine.array import FOREIGN, FRESH, Array, Mark, View, bottom, cons
 from gradviz.engine.call import below, escaped, innermost
 from gradviz.engine.cotangent import fit, is_basic, may_repeat, zeros
 from gradviz.engine.like import Like
-from gradviz.engine.memory import held, memory_of, rescue
+from gradviz.engine.memory import born, held, memory_of, rescue
 from gradviz.engine.rule import RULES, Rule, rule
 from gradviz.engine.tape import Tape
 from gradviz.errors import WriteError
@@ -31,7 +31,12 @@ take = rule(getitem, signature="a, index", name="getitem", view=True, linear="ea
 def assign(array: Array, index: Any, value: Any) -> None:
     """``array[index] = value``."""
     part = (take, (below_index(index),))
-    if type(value) is View and value.root is root_of(array) and is_basic(index) and value.views == (*views_of(array), part):
+    if (
+        type(value) is View
+        and value.root is root_of(array)
+        and is_basic(index)
+        and value.views == (*views_of(array), part)
+    ):
         return  # the second half of ``a[i] += v``: the view was written to already
     write(array, (part,), value)
 
@@ -40,7 +45,9 @@ def write(array: Array, views: Views, value: Any) -> None:
     """Write ``value`` into the part of ``array`` that ``views`` lead to; the last view is an index."""
     root = root_of(array)
     if is_number(array):
-        raise WriteError("A number cannot be written to. Make a 0-d array of it with gradviz.numpy.array(x), or compute a new one.")
+        raise WriteError(
+            "A number cannot be written to. Make a 0-d array of it with gradviz.numpy.array(x), or compute a new one."
+        )
     if isinstance(value, Array) and value.tape is not None and array.dtype.kind not in "fc":
         raise WriteError(
             f"A value that depends on the inputs of the gradient was written into an array of dtype {array.dtype}, which would cut it "
@@ -80,7 +87,13 @@ def store_on_tape(top: Tape, root: Array, views: Views, value: Any) -> None:
         active.append("value")
         parents.append(value.index)
     foreign = is_foreign(root) or (root.tape is not top and root.tape is not None)
-    since = {top.level: root.index} if root.tape is top else {top.level: len(top.log)} if root.index == FRESH else {}
+    since = (
+        {top.level: born(top, root.index)}
+        if root.tape is top
+        else {top.level: len(top.log)}
+        if root.index == FRESH
+        else {}
+    )
     recorder = top.recorder
     start_ns = 0 if recorder is None else recorder.clock()
     lower = store_below(lower, views, inner, foreign, recorder, since)
