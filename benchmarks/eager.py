@@ -1,7 +1,8 @@
 """What does an eager gradient cost, beside NumPy, beside the rivals, and with the recorder on?
 
 Every figure is a ratio of two programs that took turns in this run, or a number of bytes; `main` prints each with its
-goal. On a busy machine both sides of a ratio suffer alike, and the quartiles over the rounds tell how much.
+goal. A ratio is that of the fastest rounds, which other work on the machine has disturbed least; the quartiles of the
+ratio over the rounds, in brackets, tell how much it was disturbed.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ class Turns:
 
     def ratio(self, what: str, over: str, under: str, *, scale: float = 1.0, **goal: float) -> Figure:
         """Time of ``over`` by time of ``under``, times ``scale``, with a goal ``at_most`` or ``at_least``."""
-        rounds = zip(self.seconds[over], self.seconds[under], strict=False)
-        return figure(what, [scale * a / b for a, b in rounds], **goal)
+        above, below = self.seconds[over], self.seconds[under]
+        return figure(what, scale * min(above) / min(below), [scale * a / b for a, b in zip(above, below)], **goal)
 
 
 def timed(call: Callable[[], Any], number: int) -> float:
@@ -93,10 +94,10 @@ def timed(call: Callable[[], Any], number: int) -> float:
     return time.perf_counter() - start
 
 
-def figure(what: str, values: list[float], unit: str = "×", **goal: float) -> Figure:
-    low, middle, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+def figure(what: str, value: float, rounds: list[float] | None = None, unit: str = "×", **goal: float) -> Figure:
+    low, _, high = statistics.quantiles(rounds, n=4) if rounds and len(rounds) > 1 else [value] * 3
     ((word, bound),) = goal.items()
-    return Figure(what, middle, low, high, bound, word == "at_most", unit)
+    return Figure(what, value, low, high, bound, word == "at_most", unit)
 
 
 def engines(workload: Workload, case: Case, **chosen: str) -> Calls:
@@ -113,6 +114,14 @@ def engines(workload: Workload, case: Case, **chosen: str) -> Calls:
 def recorded(call: Callable[[], Any]) -> Callable[[], Any]:
     def run() -> None:
         with gv.profile():
+            call()
+
+    return run
+
+
+def repeated(call: Callable[[], Any], number: int) -> Callable[[], Any]:
+    def run() -> None:
+        for _ in range(number):
             call()
 
     return run
@@ -144,7 +153,7 @@ def evalpoly() -> list[Figure]:
         turns.ratio(f"{what}, N = 10 000: PyTorch eager / gradviz", "torch", "gradviz", at_least=4),
         turns.ratio(f"{what}, N = 10 000: autograd / gradviz", "autograd", "gradviz", at_least=10),
         turns.ratio(f"{what}: time per coefficient, N = 100 000 / 10 000", "large", "gradviz", scale=0.1, at_most=1.5),
-        figure(f"{what}, N = 10 000: peak of the backward pass beyond the tape", [peak_mb(small)], "MB", at_most=4),
+        figure(f"{what}, N = 10 000: peak of the backward pass beyond the tape", peak_mb(small), unit="MB", at_most=4),
     ]
 
 
@@ -220,14 +229,22 @@ def recorder() -> list[Figure]:
         chain_turns.ratio("chain of 1000 operations: recorder on / off", "on", "off", at_most=2.5),
         figure(
             "chain of 1000 operations: part of the time that goes into asking whether to record",
-            [100 * 1000 * one_test_s() / seconds for seconds in chain_turns.seconds["off"]],
-            "%",
+            100 * 1000 * one_test_s() / min(chain_turns.seconds["off"]),
+            unit="%",
             at_most=2,
         ),
         figure(
-            "chain of 1000 operations: memory of the recorder", [nbytes_per_event(chain["off"])], "B/event", at_most=150
+            "10 chains of 1000 operations: memory of the recorder",
+            nbytes_per_event(repeated(chain["off"], 10)),
+            unit="B/event",
+            at_most=150,
         ),
-        figure("step of an MLP: memory of the recorder", [nbytes_per_event(mlp["off"])], "B/event", at_most=150),
+        figure(
+            "100 steps of an MLP: memory of the recorder",
+            nbytes_per_event(repeated(mlp["off"], 100)),
+            unit="B/event",
+            at_most=150,
+        ),
     ]
 
 

@@ -40,7 +40,7 @@ def write() -> Path:
 
 def promises(figures: list[dict[str, Any]]) -> Iterable[str]:
     """Each ratio with its goal."""
-    yield "Ratios of programs that took turns in one run; in brackets the quartiles over the rounds."
+    yield "Ratios of programs that took turns in one run: of the fastest rounds, in brackets the quartiles over all rounds."
     yield ""
     yield "| | measured | goal | |"
     yield "|---|---|---|---|"
