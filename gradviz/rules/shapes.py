@@ -80,7 +80,9 @@ def ravel(a: Any, order: Any = "C") -> Any:
     if order == "K":  # in the order of memory
         by_stride = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
         return np.reshape(np.transpose(a, by_stride), -1)
-    return np.reshape(a, -1, order=order)
+    flat = np.reshape(a, -1, order=order)
+    flags = getattr(bottom(flat), "flags", None)
+    return flat if flags is None or flags.c_contiguous else np.copy(flat)  # ravel views contiguous memory only
 
 
 def _axis(axis: Any, ndim: int) -> int:

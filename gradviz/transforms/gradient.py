@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, strip
+from gradviz.engine.array import Array, can_be_shared, snapshot, strip
 from gradviz.engine.backward import backward
 from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
 from gradviz.engine.like import Like, like
@@ -69,17 +69,19 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
     @functools.wraps(f)
     def both(*args: Any, **kwargs: Any) -> Any:
         run = Run(f, args, argnums)
-        with run.spans("forward"):
-            result = f(*run.args, **kwargs)
-        result, aux = _split(result) if has_aux else (result, None)
-        check_scalar(result, f)
-        value = run.lower(result)
-        with run.spans("backward"):
-            gradients = run.gradients(
-                result, np.ones_like(value) if hasattr(value, "shape") else np.float64(1), free=True
-            )
-        aux = unflatten(*_lowered(aux, run)) if has_aux else None
-        run.tape.close()
+        try:
+            with run.spans("forward"):
+                result = f(*run.args, **kwargs)
+            result, aux = _split(result) if has_aux else (result, None)
+            check_scalar(result, f)
+            value = run.lower(result)
+            with run.spans("backward"):
+                gradients = run.gradients(
+                    result, np.ones_like(value) if hasattr(value, "shape") else np.float64(1), free=True
+                )
+            aux = unflatten(*_lowered(aux, run)) if has_aux else None
+        finally:
+            run.tape.close()
         return ((value, aux) if has_aux else value), gradients
 
     return both
@@ -101,8 +103,11 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
     (array([1., 0.]),)
     """
     run = Run(f, args, tuple(range(len(args))))
-    with run.spans("forward"):
-        result = f(*run.args)
+    try:
+        with run.spans("forward"):
+            result = f(*run.args)
+    finally:
+        run.tape.finish()
     outs, structure = flatten(result)
     values = [run.lower(out) for out in outs]
     variables = [out.index if isinstance(out, Array) and out.tape is run.tape else -1 for out in outs]
@@ -123,6 +128,8 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
                 raise NotDifferentiableError(
                     f"a cotangent has shape {np.shape(c)}, the result of {name_of(f)} there has {want.shape}"
                 )
+            if want is not None and np.iscomplexobj(c) and want.dtype is not complex and np.dtype(want.dtype).kind != "c":
+                raise NotDifferentiableError(f"a cotangent is complex, the result of {name_of(f)} there is real")
         seeds = [(v, as_cotangent(c)) for v, c in zip(variables, cts, strict=True) if v >= 0]
         with run.spans("backward"):
             return run.collect(seeds, free=False)
@@ -138,7 +145,9 @@ class Run:
 
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums) -> None:
         self.single = isinstance(argnums, int)
-        self.argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        self.argnums = tuple(check_argnum(n, args, f) for n in ((argnums,) if isinstance(argnums, int) else argnums))
+        if len(set(self.argnums)) < len(self.argnums):
+            raise NotDifferentiableError(f"argnums={argnums} names an argument twice")
         recorder = current_recorder()
         self.tape = Tape(recorder)
         self.target: Any = None if recorder is None else recorder.recording.target
@@ -151,16 +160,12 @@ class Run:
         self.structures: list[tuple[Any, int]] = []
         traced = list(args)
         for argnum in self.argnums:
-            if not -len(args) <= argnum < len(args):
-                raise NotDifferentiableError(
-                    f"argnums names argument {argnum}, but {name_of(f)} was called with {len(args)} positional arguments"
-                )
             leaves, structure = flatten(args[argnum])
             for k, leaf in enumerate(leaves):
                 if not isinstance(leaf, Array) or leaf.dtype.kind not in "fc":
                     check_leaf(leaf, where_argument(f, argnum, args[argnum], k))
             self.structures.append((structure, len(leaves)))
-            traced[argnum] = unflatten(structure, [Array(leaf, self.tape, self.tape.leaf()) for leaf in leaves])
+            traced[argnum] = unflatten(structure, [Array(snapshot(leaf), self.tape, self.tape.leaf()) for leaf in leaves])
             self.leaves += leaves
         self.args = traced
         if self.tape.recorder is not None:
@@ -176,8 +181,9 @@ class Run:
             return out
         value = strip(out, self.tape.level)
         recorder = self.tape.recorder
-        if hasattr(value, "strides") and value.shape != () and not isinstance(value, Array) and not owned(value, 1):
-            value = value.copy() if recorder is None else recorder.copy(Reason.RETURNED, value)
+        if can_be_shared(value) and not owned(value, 1):
+            plain = recorder is None or isinstance(value, Array)
+            value = value.copy() if plain else recorder.copy(Reason.RETURNED, value)
         if recorder is not None:
             recorder.hand(value)
         return value
@@ -213,9 +219,10 @@ class Run:
             raise RuleError(
                 f"the gradient of an argument of shape {want.shape} came out with shape {np.shape(ct)}: a rule is wrong"
             )
-        elif hasattr(ct, "strides") and ct.shape != () and not isinstance(ct, Array) and not owned(ct, 1):
+        elif can_be_shared(ct) and not owned(ct, 1):
             recorder = self.tape.recorder
-            ct = ct.copy() if recorder is None else recorder.copy(Reason.RETURNED, ct)
+            plain = recorder is None or isinstance(ct, Array)
+            ct = ct.copy() if plain else recorder.copy(Reason.RETURNED, ct)
         if isinstance(ct, Array):
             return ct
         if self.tape.recorder is not None:
@@ -225,6 +232,15 @@ class Run:
         if type(leaf) is np.ndarray:
             return np.asarray(ct, want.dtype)
         return ct if not isinstance(leaf, np.generic) else leaf.dtype.type(ct)
+
+
+def check_argnum(argnum: int, args: tuple[Any, ...], f: Callable[..., Any]) -> int:
+    """The position of an argument that there is, counted from the front."""
+    if not -len(args) <= argnum < len(args):
+        raise NotDifferentiableError(
+            f"argnums names argument {argnum}, but {name_of(f)} was called with {len(args)} positional arguments"
+        )
+    return argnum % len(args)
 
 
 class _NoSpan:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
-from gradviz.transforms.gradient import grad, vjp
+from gradviz.errors import NotDifferentiableError
+from gradviz.transforms.gradient import check_argnum, grad, vjp, where_argument
 from gradviz.transforms.tangent import jvp
-from gradviz.transforms.trees import flatten, unflatten
+from gradviz.transforms.trees import check_leaf, flatten, unflatten
 
 Mode = Literal["auto", "forward", "reverse"]
 
@@ -37,11 +39,19 @@ def jacobian(f: Callable[..., Any], argnums: int = 0, mode: Mode = "auto") -> Ca
            [0., 4.]])
     """
 
-    def matrix(*args: Any) -> Any:
-        def of_one(x: Any) -> Any:
-            return f(*args[:argnums], x, *args[argnums + 1 :])
+    if mode not in ("auto", "forward", "reverse"):
+        raise NotDifferentiableError(f"mode={mode!r} is not known; it is one of 'auto', 'forward', 'reverse'")
 
-        x = args[argnums]
+    @functools.wraps(f)
+    def matrix(*args: Any, **kwargs: Any) -> Any:
+        argnum = check_argnum(argnums, args, f)
+        x = args[argnum]
+        for k, leaf in enumerate(flatten(x)[0]):
+            check_leaf(leaf, where_argument(f, argnum, x, k))
+
+        def of_one(x: Any) -> Any:
+            return f(*args[:argnum], x, *args[argnum + 1 :], **kwargs)
+
         if mode == "forward":
             return _by_columns(of_one, x)
         y, pull = vjp(of_one, x)
@@ -125,5 +135,5 @@ def _by_columns(f: Callable[[Any], Any], x: Any) -> Any:
 
 def _stacked(rows: list[Any], shape: tuple[int, ...], near: Any) -> Any:
     if not rows:
-        return np.zeros(shape, near.dtype)
+        return np.zeros(shape, getattr(near, "dtype", type(near)))
     return np.reshape(np.stack(rows), shape)

@@ -21,7 +21,7 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
         return [tree], None
     while True:
         leaves, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
-        fresh = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(leaf) and type(leaf) not in _seen}
+        fresh = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(type(leaf)) and type(leaf) not in _seen}
         if not fresh:
             return leaves, structure
         for kind in fresh:
@@ -74,7 +74,7 @@ def check_leaf(leaf: Any, where: str) -> None:
         kind = dtype if dtype is not None else type(leaf).__name__
         raise NotDifferentiableError(
             f"{where} is of type {kind}: derivatives are taken with respect to floating or complex numbers. "
-            f"Pass a float (x.astype(float), {leaf!r:.20}.0 for a literal), or leave it out of argnums."
+            f"Pass {'x.astype(float)' if np.shape(leaf) else f'{int(leaf)}.0'}, or leave it out of argnums."
         )
     raise NotDifferentiableError(
         f"{where} is a {type(leaf).__name__}, which cannot be differentiated. Put arrays and numbers into dicts, lists, tuples or "
