@@ -65,10 +65,9 @@ def rescue(lower: Any, target: Any, index: Any, since: dict[int, int] | None = N
         del watch.kept[at]
 
 
-def held(memory: Any, variable: int) -> bool:
-    """Whether any pullback keeps part of this memory, which variable number ``variable`` of the innermost tape was made in."""
-    tapes = alive()
-    watch = watch_over(memory, tapes, {tapes[-1].level: born(tapes[-1], variable)})
+def held(memory: Any, tape: Tape, variable: int) -> bool:
+    """Whether any pullback keeps part of this memory, which was made for a variable of ``tape``."""
+    watch = watch_over(memory, alive(), {tape.level: born(tape, variable)})
     return watch is not None and bool(watch.kept)
 
 

@@ -182,7 +182,7 @@ def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
     if (
         any(name in ("x", "out") for target in active for name in found.reads(target))
         or not fits(y, memory)
-        or held(memory, array.index)
+        or held(memory, tape, array.index)
     ):
         return False
     recorder = tape.recorder
