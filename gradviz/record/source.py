@@ -95,9 +95,9 @@ def line_of(code: CodeType, at: int) -> int:
 
 
 def short(name: str) -> str:
-    """A file name relative to where the program runs, if it lies below."""
+    """A file name relative to where the program runs, if it lies below; one of the demo's, to where gradviz is installed."""
     try:
-        return str(Path(name).relative_to(Path.cwd()))
+        return str(Path(name).relative_to(Path(DEMO).parents[1] if name.startswith(DEMO) else Path.cwd()))
     except ValueError:
         return name
 
