@@ -11,7 +11,7 @@ from gradviz.engine.array import bottom
 from gradviz.engine.call import call_without_gradient
 from gradviz.engine.cotangent import zeros
 from gradviz.engine.rule import RULES, composed, rule
-from gradviz.engine.slope import conj, slope
+from gradviz.engine.slope import conj, slope, times, times_safely
 
 LOG2, LOG10 = math.log(2), math.log(10)
 
@@ -119,8 +119,12 @@ def exponent_slope(x, out):
     return out * np.log(np.where(x == 0, 1, x))
 
 
-slope(np.power, singular=True, x=power_slope, y=exponent_slope)
-slope(np.float_power, singular=True, x=power_slope, y=exponent_slope)
+def power_to_x(ct, x, y):
+    return (times if isinstance(y, (int, float)) and y >= 1 else times_safely)(ct, power_slope(x, y))
+
+
+for power in (np.power, np.float_power):
+    slope(power, singular=True, x=power_slope, y=exponent_slope).pullback(power_to_x)
 slope(np.sqrt, singular=True, x=lambda out: 0.5 / out)
 slope(np.cbrt, singular=True, x=lambda out: 1 / (3 * out * out))
 slope(np.exp, x=lambda out: out)

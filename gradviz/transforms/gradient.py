@@ -163,7 +163,7 @@ class Run:
             leaves, structure = flatten(args[argnum])
             for k, leaf in enumerate(leaves):
                 if not isinstance(leaf, Array) or leaf.dtype.kind not in "fc":
-                    check_leaf(leaf, where_argument(f, argnum, args[argnum], k))
+                    check_leaf(leaf, where_argument, f, argnum, args[argnum], k)
             self.structures.append((structure, len(leaves)))
             traced[argnum] = unflatten(structure, [Array(snapshot(leaf), self.tape, self.tape.leaf()) for leaf in leaves])
             self.leaves += leaves

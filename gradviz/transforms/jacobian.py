@@ -38,7 +38,6 @@ def jacobian(f: Callable[..., Any], argnums: int = 0, mode: Mode = "auto") -> Ca
     array([[2., 0.],
            [0., 4.]])
     """
-
     if mode not in ("auto", "forward", "reverse"):
         raise NotDifferentiableError(f"mode={mode!r} is not known; it is one of 'auto', 'forward', 'reverse'")
 
@@ -47,7 +46,7 @@ def jacobian(f: Callable[..., Any], argnums: int = 0, mode: Mode = "auto") -> Ca
         argnum = check_argnum(argnums, args, f)
         x = args[argnum]
         for k, leaf in enumerate(flatten(x)[0]):
-            check_leaf(leaf, where_argument(f, argnum, x, k))
+            check_leaf(leaf, where_argument, f, argnum, x, k)
 
         def of_one(x: Any) -> Any:
             return f(*args[:argnum], x, *args[argnum + 1 :], **kwargs)

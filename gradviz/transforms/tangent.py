@@ -58,7 +58,7 @@ def _trace(level: Forward, f: Callable[..., Any], argnum: int, arg: Any, tangent
     traced = []
     for k, (leaf, direction) in enumerate(zip(leaves, directions, strict=True)):
         if not isinstance(leaf, Array):
-            check_leaf(leaf, where_argument(f, argnum, arg, k))
+            check_leaf(leaf, where_argument, f, argnum, arg, k)
         if np.shape(leaf) != np.shape(direction):
             raise NotDifferentiableError(
                 f"a tangent of shape {np.shape(direction)} was given for {where_argument(f, argnum, arg, k)}, "

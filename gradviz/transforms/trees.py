@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,13 +64,14 @@ def _register(kind: type) -> None:
     optree.register_pytree_node(kind, take_apart, put_together, namespace=NAMESPACE)
 
 
-def check_leaf(leaf: Any, where: str) -> None:
-    """A leaf must be a floating or complex number or array, else the error names it."""
+def check_leaf(leaf: Any, name: Callable[..., str], *place: Any) -> None:
+    """A leaf must be a floating or complex number or array, else the error names it, as ``name(*place)``."""
     if isinstance(leaf, (float, complex)):
         return
     dtype = getattr(leaf, "dtype", None)
     if dtype is not None and getattr(dtype, "kind", "") in "fc":
         return
+    where = name(*place)
     if isinstance(leaf, (bool, int)) or dtype is not None:
         kind = dtype if dtype is not None else type(leaf).__name__
         raise NotDifferentiableError(
