@@ -277,7 +277,10 @@ CHUNK = 1 << 15  # positions expanded at a time; what is expanded then stays in 
 
 
 def add_at(target: Any, index: Any, value: Any) -> None:
-    """``np.add.at``, with its fast path (flat positions) for whole rows; CuPy's takes no complex numbers, so there the halves go separately."""
+    """``np.add.at``, by its fast path (flat positions) for whole rows too.
+
+    CuPy's takes no complex numbers, so there the halves go separately.
+    """
     if type(target) is not ndarray:
         if target.dtype.kind == "c":
             np.add.at(target.real, index, value.real)
