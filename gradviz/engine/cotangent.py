@@ -228,7 +228,8 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
         target = rule.run(target, *rest)
     rule, rest = views[-1]
     if len(views) > 1 and memory_of(target) is not memory_of(whole):  # a layout of which no such view exists
-        return whole + add_part(zeros(like(whole), whole), views, value)
+        whole += add_part(zeros(like(whole), whole), views, value)
+        return whole
     if rule.function is getitem:
         index = rest[0]
         if may_repeat(index):
@@ -245,7 +246,8 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
     if type(target) is ndarray and not target.flags.writeable:  # np.diagonal's views
         target.flags.writeable = True
     if memory_of(target) is not memory_of(whole):  # a layout of which no such view exists
-        return whole + add_part(zeros(like(whole), whole), views, value)
+        whole += add_part(zeros(like(whole), whole), views, value)
+        return whole
     target += value
     return whole
 

@@ -49,6 +49,9 @@ class Forward:
     def call(self, rule: Rule, arguments: tuple[Any, ...]) -> Any:
         """Compute a function and the tangent of its output."""
         values = [below(value, self.level) for value in arguments]
+        for k, name in enumerate(rule.parameters):
+            if type(values[k]) in (list, tuple) and name in rule.pullbacks and name != rule.sequence:
+                values[k] = np.asarray(values[k])
         tangents: dict[str, Any] = {}
         for name, value in zip(rule.parameters, arguments, strict=True):
             if isinstance(value, Array) and value.tape is self:
@@ -86,7 +89,7 @@ class Forward:
         arriving = value.index if isinstance(value, Array) and value.tape is self else 0
         foreign = self.is_foreign(root) if mine else root.tape is not None
         shared = not owned(tangent, 1) if mine else False
-        if mine and axes_by_stride(tangent) != axes_by_stride(lower):  # the views of one must be views of the other
+        if mine and not (can_be_shared(tangent) and axes_by_stride(tangent) == axes_by_stride(lower)):  # other views
             alike = np.zeros_like(lower)
             alike[...] = tangent
             tangent, shared = alike, False

@@ -132,7 +132,7 @@ def save(tape: Tape, variable: int, slot: int, part: Any, copies: dict[int, Any]
             return value
         if id(value) not in copies:
             plain = tape.recorder is None or isinstance(value, Array)
-            copies[id(value)] = value.copy() if plain else tape.recorder.copy(Reason.SAVED_VALUE, value, because)
+            copies[id(value)] = value.copy(order="K") if plain else tape.recorder.copy(Reason.SAVED_VALUE, value, because)
         return copies[id(value)]
 
     if isinstance(kept, (list, tuple)):

@@ -183,7 +183,7 @@ class Run:
         recorder = self.tape.recorder
         if can_be_shared(value) and not owned(value, 1):
             plain = recorder is None or isinstance(value, Array)
-            value = value.copy() if plain else recorder.copy(Reason.RETURNED, value)
+            value = value.copy(order="K") if plain else recorder.copy(Reason.RETURNED, value)
         if recorder is not None:
             recorder.hand(value)
         return value
@@ -222,7 +222,7 @@ class Run:
         elif can_be_shared(ct) and not owned(ct, 1):
             recorder = self.tape.recorder
             plain = recorder is None or isinstance(ct, Array)
-            ct = ct.copy() if plain else recorder.copy(Reason.RETURNED, ct)
+            ct = ct.copy(order="K") if plain else recorder.copy(Reason.RETURNED, ct)
         if isinstance(ct, Array):
             return ct
         if self.tape.recorder is not None:
