@@ -49,6 +49,8 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
                 active += [name] * bool(positions)
             else:
                 values[position] = below(value, top.level)
+                if name in rule.pullbacks:  # a list where an array is meant
+                    values[position] = np.asarray(values[position])
     recorder = top.recorder
     out = rule.run(*values) if recorder is None or nested(values) else recorder.call(rule.name, rule.run, values)
     if not active:

@@ -53,6 +53,16 @@ ENTRIES = [
         both(f"tensordot {axes}", lambda a, b, axes=axes: np.tensordot(a, b, axes), (2, 3, 4), (4, 3, 2))
         for axes in (0, 1, (0, 2), ((0, 2), (2, 0)), ((-1, 1), (0, 1)), ([0, 1, 2], [2, 1, 0]))
     ),
+    # lists where arrays are meant
+    both("matmul with a list", lambda a: a @ [1.0, 2.0, 3.0] + [1.0, 2.0, 3.0] @ a, (3, 3), device=False, single=False),
+    both(
+        "vdot with a list",
+        lambda a: np.vdot([[1.0, 2.0]], a) + np.inner(a, [1.0, 2.0]),
+        (2,),
+        device=False,
+        single=False,
+    ),
+    both("solve with a list", lambda a: np.linalg.solve(a, [1, 2]), (2, 2), device=False, single=False),
     # one operand
     einsum("ii", (3, 3)),
     einsum("ii->i", (3, 3)),
