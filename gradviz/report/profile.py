@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,9 @@ from gradviz.report.event_list import event_list
 from gradviz.report.export_chrome import chrome_json, save_chrome
 from gradviz.report.finding_json import findings_of
 from gradviz.report.html import Room, html_fragment, report_html, static_body
-from gradviz.report.html_compare import comparison_fragment
+from gradviz.report.html_compare import comparison_fragment, comparison_html
 from gradviz.report.interactive import MIME_TYPE, Run, interactive_fragment, interactive_html, mime_data, run_of
+from gradviz.report.page import escaped
 from gradviz.report.text import Text, comparison_text, summary
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from gradviz.report.widget import ProfileWidget
 
+_COMPARISON = "gradviz comparison"
 _WITHOUT_SCRIPTS = Room(findings=10, lines=15, rows=5, events=300)
 
 Path_ = str | os.PathLike[str]
@@ -211,8 +213,25 @@ class Profile:
         return title, static_body(self.trace, self.findings, _WITHOUT_SCRIPTS)
 
 
+@dataclass(frozen=True)
 class Comparison(differences.Difference):
-    """What differs between two profiles; shown as text at a prompt, as tables in a notebook."""
+    """What differs between two profiles; shown as text at a prompt, in a notebook by the viewer.
+
+    Attributes
+    ----------
+    before, after : the profiles
+    """
+
+    before: Profile | None = field(default=None, repr=False, compare=False)
+    after: Profile | None = field(default=None, repr=False, compare=False)
+
+    def to_html(self, path: Path_ | None = None) -> str | Path:
+        """Both runs as one HTML page without network: written to ``path``, or returned as text."""
+        runs = self._runs()
+        text = (interactive_html(runs[1], _COMPARISON, self._fallback(), runs[0]) if runs else None) or comparison_html(
+            self
+        )
+        return text if path is None else _written(path, text)
 
     def summary(self, top: int = 10, width: int | None = None) -> Text:
         """Totals of both, and the ``top`` groups of events that changed most, as text."""
@@ -222,7 +241,20 @@ class Comparison(differences.Difference):
         return str(comparison_text(self, colour=False))
 
     def _repr_html_(self) -> str:
-        return comparison_fragment(self)
+        runs = self._runs()
+        shown = interactive_fragment(runs[1], _COMPARISON, self._fallback(), runs[0]) if runs else None
+        return shown or comparison_fragment(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        runs = self._runs()
+        data = {MIME_TYPE: mime_data(runs[1], runs[0])} if runs else {}
+        return {**data, "text/html": self._repr_html_(), "text/plain": repr(self)}
+
+    def _runs(self) -> tuple[Run, Run] | None:
+        return (self.before._run(), self.after._run()) if self.before is not None and self.after is not None else None
+
+    def _fallback(self) -> str:
+        return f"<pre>{escaped(repr(self), 20_000)}</pre>"
 
 
 def load(path: Path_) -> Profile:
@@ -249,7 +281,8 @@ def compare(before: Profile, after: Profile) -> Comparison:
     >>> gv.compare(gv.load("before.gradviz"), gv.load("after.gradviz"))  # doctest: +SKIP
     """
     found = differences.compare(before.trace, after.trace)
-    return Comparison(**{field.name: getattr(found, field.name) for field in fields(found)})
+    parts = {part.name: getattr(found, part.name) for part in fields(found)}
+    return Comparison(**parts, before=before, after=after)
 
 
 def _written(path: Path_, text: str) -> Path:

@@ -79,7 +79,13 @@ def _server(folder: Path, command: list[str]) -> Iterator[str]:
     (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
     homes = {
         name: str(folder / name.lower())
-        for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR")
+        for name in (
+            "JUPYTER_CONFIG_DIR",
+            "JUPYTER_DATA_DIR",
+            "JUPYTER_RUNTIME_DIR",
+            "JUPYTERLAB_WORKSPACES_DIR",
+            "IPYTHONDIR",
+        )
     }
     environment = {
         **os.environ, **homes, "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"), "PYTHONPATH": str(ROOT),
@@ -90,7 +96,8 @@ def _server(folder: Path, command: list[str]) -> Iterator[str]:
     log = (folder / "log").open("wb")
     process = subprocess.Popen(
         [
-            sys.executable, "-m", "jupyter", *command, "--no-browser", "--allow-root", f"--ServerApp.port={port}", "--ServerApp.port_retries=0",
+            sys.executable, "-m", "jupyter", *command, "--no-browser", "--allow-root",
+            f"--ServerApp.port={port}", "--ServerApp.port_retries=0",
             f"--IdentityProvider.token={TOKEN}", f"--{app}.expose_app_in_browser=True",
             f"--LabServerApp.extra_labextensions_path={extensions}", f"--{app}.extra_labextensions_path={extensions}",
             f"--ServerApp.root_dir={folder / 'work'}",
@@ -134,7 +141,14 @@ def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, P
 def write_notebook(path: Path, *cells: str) -> None:
     """A notebook with these code cells, none of them run."""
     body = [
-        {"cell_type": "code", "id": f"cell{i}", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
+        {
+            "cell_type": "code",
+            "id": f"cell{i}",
+            "execution_count": None,
+            "metadata": {},
+            "outputs": [],
+            "source": source,
+        }
         for i, source in enumerate(cells)
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}

@@ -33,7 +33,9 @@ y = np.exp(x)
 g = gv.grad(lambda y: np.sum(np.tanh(y) * y))(y)"""
 
 # How bright the background of a canvas is, 0 to 765.
-CORNER = "canvas => Array.from(canvas.getContext('2d').getImageData(2, 2, 1, 1).data).slice(0, 3).reduce((a, b) => a + b)"
+CORNER = (
+    "canvas => Array.from(canvas.getContext('2d').getImageData(2, 2, 1, 1).data).slice(0, 3).reduce((a, b) => a + b)"
+)
 RUN_ALL = """async () => {
     const app = window.jupyterapp;
     const session = app.shell.currentWidget.context.sessionContext;
@@ -124,7 +126,9 @@ def test_a_profiled_notebook(open_page: OpenPage, lab: tuple[str, Path]) -> None
 
     # The viewer follows the theme.
     page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
-    page.wait_for_function(f"() => ({CORNER})(document.querySelector('.gv-output').shadowRoot.querySelector('.lanes canvas')) < 300")
+    page.wait_for_function(
+        f"() => ({CORNER})(document.querySelector('.gv-output').shadowRoot.querySelector('.lanes canvas')) < 300"
+    )
 
 
 def test_a_line_of_the_source_view_leads_to_the_cell(open_page: OpenPage, lab: tuple[str, Path]) -> None:
@@ -137,12 +141,18 @@ def test_a_line_of_the_source_view_leads_to_the_cell(open_page: OpenPage, lab: t
     output.get_by_role("tab", name="Source").click()
     output.locator("tr.hot", has_text="np.tanh(x)").first.click()
     page.wait_for_function("() => window.jupyterapp.shell.currentWidget.content.activeCellIndex === 0")
-    assert page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCell.editor.getCursorPosition().line") == 4
+    assert (
+        page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCell.editor.getCursorPosition().line") == 4
+    )
 
 
 def test_the_live_view_and_python_see_the_same(open_page: OpenPage, lab: tuple[str, Path]) -> None:
     url, folder = lab
-    write_notebook(folder / "live.ipynb", SETUP, "with gv.profile() as p:\n    g = gv.grad(f)(x)\nview = p.widget(height_px=500)\nview")
+    write_notebook(
+        folder / "live.ipynb",
+        SETUP,
+        "with gv.profile() as p:\n    g = gv.grad(f)(x)\nview = p.widget(height_px=500)\nview",
+    )
     page = open_page(reduced_motion="reduce")
     open_notebook(page, url, "live.ipynb")
     run_all(page)
@@ -156,7 +166,10 @@ def test_the_live_view_and_python_see_the_same(open_page: OpenPage, lab: tuple[s
     assert re.fullmatch(r"event \[.*\d+.*\]", selected), selected
     page.keyboard.press("w")
     page.wait_for_timeout(600)
-    assert run_in_kernel(page, "print(view.range_ns['to'] - view.range_ns['from'] < p.trace.meta['duration_ns'])") == "True"
+    assert (
+        run_in_kernel(page, "print(view.range_ns['to'] - view.range_ns['from'] < p.trace.meta['duration_ns'])")
+        == "True"
+    )
 
     # From Python to the page.
     run_in_kernel(page, "view.selection = {'kind': 'event', 'id': 0}")

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from gradviz.findings.finding import Finding
 from gradviz.report.profile import Profile
 from tests.traces import ODD_NAMES, long_trace, made_trace
 
@@ -18,7 +17,9 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
 
 
-def finding(title: str = "A scalar is read back", events: tuple[int, ...] = (5, 9), **fields: object) -> dict[str, object]:
+def finding(
+    title: str = "A scalar is read back", events: tuple[int, ...] = (5, 9), **fields: object
+) -> dict[str, object]:
     return {
         "kind": "sync_in_pullback", "title": title, "severity": "high", "cost_ns": 120_000, "share": 0.3, "count": len(events), "site": 0,
         "where": "train.py:3", "events": list(events), "reason": "The host waits.", "remedy": "Keep it on the device.",
@@ -55,14 +56,19 @@ def lit_pixels(page: Page) -> int:
         """canvas => {
             const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
             let n = 0;
-            for (let i = 0; i < data.length; i += 4) n += Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 90;
+            for (let i = 0; i < data.length; i += 4) {
+                const rgb = data.subarray(i, i + 3);
+                n += Math.max(...rgb) - Math.min(...rgb) > 90;
+            }
             return n;
         }"""
     )
 
 
 def test_by_keyboard_alone(open_page: OpenPage, tmp_path: Path) -> None:
-    page = opened(open_page, tmp_path / "r.html", Profile(made_trace(), [finding(), finding("Another")]), reduced_motion="reduce")
+    page = opened(
+        open_page, tmp_path / "r.html", Profile(made_trace(), [finding(), finding("Another")]), reduced_motion="reduce"
+    )
     page.keyboard.press("Tab")
     page.locator(".lanes canvas").focus()
     page.keyboard.press("]")
@@ -92,7 +98,9 @@ def test_by_keyboard_alone(open_page: OpenPage, tmp_path: Path) -> None:
 def test_from_pullback_to_forward_and_back(open_page: OpenPage, tmp_path: Path) -> None:
     trace = made_trace()
     pullback = int((trace.events["kind"] == 1).nonzero()[0][0])
-    page = opened(open_page, tmp_path / "r.html", Profile(trace, [finding(events=(pullback,))]), reduced_motion="reduce")
+    page = opened(
+        open_page, tmp_path / "r.html", Profile(trace, [finding(events=(pullback,))]), reduced_motion="reduce"
+    )
     page.locator(".lanes canvas").focus()
     page.keyboard.press("g")
     page.keyboard.press("1")
@@ -110,11 +118,18 @@ def test_zoom_changes_what_the_screen_reader_hears(open_page: OpenPage, tmp_path
     page.locator(".lanes canvas").focus()
     for _ in range(20):
         page.keyboard.press("w")
-    page.wait_for_function("before => document.querySelector('#gradviz > div').shadowRoot.querySelector('.twin ol').innerText !== before", arg="\n".join(before))
+    page.wait_for_function(
+        "before => document.querySelector('#gradviz > div').shadowRoot.querySelector('.twin ol').innerText !== before",
+        arg="\n".join(before),
+    )
 
 
 def test_hostile_names_only_show(open_page: OpenPage, tmp_path: Path) -> None:
-    odd = [finding(name, reason=name, remedy=name, before=name, after=name, where=name, valid_if=name) for name in ODD_NAMES if "\ud800" not in name]
+    odd = [
+        finding(name, reason=name, remedy=name, before=name, after=name, where=name, valid_if=name)
+        for name in ODD_NAMES
+        if "\ud800" not in name
+    ]
     profile = Profile(made_trace(4, names=ODD_NAMES), odd)
     page = opened(open_page, tmp_path / "r.html", profile, reduced_motion="reduce")
     page.on("dialog", lambda _dialog: pytest.fail("a name ran as a script"))
@@ -125,7 +140,12 @@ def test_hostile_names_only_show(open_page: OpenPage, tmp_path: Path) -> None:
         page.keyboard.press(key)
         page.keyboard.press(".")
     page.wait_for_timeout(200)
-    assert page.evaluate("document.querySelector('#gradviz > div').shadowRoot.querySelectorAll('img, script, svg[onload]').length") == 0
+    assert (
+        page.evaluate(
+            "document.querySelector('#gradviz > div').shadowRoot.querySelectorAll('img, script, svg[onload]').length"
+        )
+        == 0
+    )
 
 
 def test_dark_follows_the_system(open_page: OpenPage, tmp_path: Path) -> None:
@@ -162,7 +182,7 @@ def test_a_report_of_ten_thousand_events_is_small(tmp_path: Path) -> None:
 
 @pytest.mark.alone
 def test_a_million_events_open_and_move(open_page: OpenPage, tmp_path: Path) -> None:
-    from labextension.bench.frames import measure  # noqa: PLC0415
+    from labextension.bench.frames import measure
 
     path = tmp_path / "r.html"
     Profile(long_trace(1_000_000), []).to_html(path)

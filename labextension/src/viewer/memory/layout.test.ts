@@ -33,6 +33,17 @@ test('blocks lie on each other without gap or overlap', () => {
   }
 });
 
+test('no stack is higher than the peak, whatever comes and goes at once', async () => {
+  const made = story(600);
+  const [alloc, free] = [3, 4];
+  made.rows.buffers.forEach((row, b) => {
+    if (b % 3 === 0) row[free] = row[alloc];
+    if (b % 5 === 0) row[free] = made.rows.buffers[(b + 7) % made.rows.buffers.length][alloc];
+  });
+  const { blocks, peak } = layMemory(await readTrace(write(made)));
+  for (const block of blocks) expect(Math.max(...block.base) + made.rows.buffers[block.buffer][1]).toBeLessThanOrEqual(peak.nbytes);
+});
+
 test('blocks and rest together are the whole', () => {
   const { whole, rest, blocks } = layMemory(trace);
   const chosen = new Set(blocks.map(b => b.buffer));

@@ -81,7 +81,7 @@ export interface Memory {
 /** Of all buffers, or of those alive in a stretch: then smaller ones get a block of their own. */
 export function layMemory(trace: Trace, within: Range | null = null): Memory {
   const { nbytes } = trace.buffers;
-  const buffers = within ? buffersWithin(trace, within) : Int32Array.from({ length: trace.buffers.rows }, (_, b) => b).filter(b => nbytes[b] > 0);
+  const buffers = buffersWithin(trace, within ?? { from: -Infinity, to: Infinity });
   const changes = changesInTime(trace, buffers);
   const whole = new Curve(trace, changes);
   const top = whole.total.length ? whole.highest(0, whole.total.length - 1) : -1;
@@ -104,7 +104,7 @@ function changesInTime(trace: Trace, buffers: Int32Array): Int32Array {
   const times = new Float64Array(changes.length);
   freed.forEach((b, i) => {
     changes[i] = 2 * b + 1;
-    times[i] = Math.max(free_ns[b], alloc_ns[b]);
+    times[i] = free_ns[b];
   });
   buffers.forEach((b, i) => {
     changes[freed.length + i] = 2 * b;
@@ -136,7 +136,6 @@ function stack(trace: Trace, changes: Int32Array): Block[] {
       continue;
     }
     const gone = alive.findIndex(block => block.buffer === buffer);
-    if (gone < 0) continue;
     alive[gone].end_ns = free_ns[buffer];
     alive.splice(gone, 1);
     height -= nbytes[buffer];
@@ -148,11 +147,16 @@ function stack(trace: Trace, changes: Int32Array): Block[] {
   return done;
 }
 
+/** Buffers that are there at some moment of a stretch; those released when they were made never are. */
 function buffersWithin(trace: Trace, within: Range): Int32Array {
   const { alloc_ns, free_ns, nbytes, rows } = trace.buffers;
-  const found: number[] = [];
-  for (let b = 0; b < rows; b++) if (alloc_ns[b] <= within.to && (free_ns[b] < 0 || free_ns[b] >= within.from) && nbytes[b] > 0) found.push(b);
-  return Int32Array.from(found);
+  const found = new Int32Array(rows);
+  let n = 0;
+  for (let b = 0; b < rows; b++) {
+    const lives = nbytes[b] > 0 && (free_ns[b] < 0 || free_ns[b] > alloc_ns[b]);
+    if (lives && alloc_ns[b] <= within.to && (free_ns[b] < 0 || free_ns[b] >= within.from)) found[n++] = b;
+  }
+  return found.slice(0, n);
 }
 
 /** Buffers alive at a moment, the largest first. */
