@@ -9,6 +9,8 @@ import dis
 import operator
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -262,8 +264,27 @@ def read(array: Array, trigger: str) -> Any:
 def refuse_store(array: Array) -> None:
     """Stop ``plain[i] = traced``: NumPy asks such a value for ``float(traced)``, which would drop the gradient without a word."""
     frame = sys._getframe(2)
-    if array.tape is not None and dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR":
+    if array.tape is not None and stores(frame.f_code, frame.f_lasti):
         raise ConversionError(
             "A traced value was written into a plain NumPy array: its gradient would be lost. Make the array with "
             "gradviz.numpy.zeros(...), np.zeros_like(x) or x.copy(), which can hold traced values."
         )
+
+
+@lru_cache(maxsize=4096)
+def stores(code: CodeType, at: int) -> bool:
+    """Whether an instruction puts a value into a container: ``a[i] = v``, ``a.fill(v)``, ``np.fromiter(v, float)``."""
+    name = dis.opname[code.co_code[at]]
+    if not name.startswith("CALL"):
+        return name.startswith("STORE_")
+    around = {i.offset: i for i in dis.get_instructions(code)}
+    start = around[at].positions
+    called = [i for i in around.values() if i.opname in ("LOAD_ATTR", "LOAD_METHOD") and i.offset < at and begins(i.positions) == begins(start)]
+    return bool(called) and called[-1].argval in STORING
+
+
+def begins(positions: Any) -> tuple[int | None, int | None]:
+    return positions.lineno, positions.col_offset
+
+
+STORING = {"fill", "fromiter", "setitem"}

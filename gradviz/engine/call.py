@@ -38,7 +38,7 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
                 if name in rule.pullbacks:
                     active.append(name)
                     parents.append(value.index)
-                elif name not in rule.constant and rule.inputs:
+                elif name not in rule.constant and (rule.inputs or rule.foreign):
                     raise not_differentiable(rule, name)
             values[position] = strip(value, top.level)
         elif type(value) is ndarray and name in rule.constant and value.dtype.kind in "biu":

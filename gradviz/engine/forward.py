@@ -57,7 +57,7 @@ class Forward:
             if isinstance(value, Array) and value.tape is self:
                 if name in rule.pullbacks:
                     tangents[name] = value.index
-                elif name not in rule.constant and rule.inputs:
+                elif name not in rule.constant and (rule.inputs or rule.foreign):
                     raise not_differentiable(rule, name)
             elif name == rule.sequence and any(isinstance(item, Array) and item.tape is self for item in value):
                 tangents[name] = [

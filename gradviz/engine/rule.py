@@ -22,10 +22,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradviz.engine.cotangent import memory_of
 from gradviz.engine.like import Like
 from gradviz.engine.signature import binder
 from gradviz.engine.variant import Variant, write_variant
@@ -35,11 +37,24 @@ __all__ = ["COMPOSED", "CREATING", "NO_GRADIENT", "OUT_POSITION", "RULES", "Like
 
 KNOWN = ("numpy", "gradviz.engine", "gradviz.rules", "scipy", "_operator")
 
+WRITING = RLock()  # held while a variant is written
 RULES: dict[Any, Rule] = {}
 COMPOSED: dict[Any, Callable[..., Any]] = {}  # functions given in terms of other functions
 OUT_POSITION: dict[Any, int] = {}  # where a composed function takes ``out``, which the engine fills, not the definition
 CREATING: dict[Any, Callable[..., Any]] = {}  # functions that make a new array near the first argument
 NO_GRADIENT: set[Any] = set()  # functions through which nothing flows: comparisons, rounding, index searches
+
+
+def apart(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A user's function, whose results are copied where they share memory with an argument: writes must not reach that."""
+
+    def copied(out: Any, arguments: tuple[Any, ...]) -> Any:
+        if type(out) in (list, tuple):
+            return type(out)(copied(item, arguments) for item in out)
+        shares = hasattr(out, "strides") and any(memory_of(out) is memory_of(a) for a in arguments if hasattr(a, "strides"))
+        return out.copy() if shares else out
+
+    return lambda *arguments: copied(run(*arguments), arguments)
 
 
 class Rule:
@@ -106,6 +121,8 @@ class Rule:
         self.slopes: dict[str, Callable[..., Any]] = {}
         self.variants: dict[Any, Variant] = {}
         self.parameters, self.bind, self.run = binder(function, signature)
+        if self.foreign and not view:
+            self.run = apart(self.run)
         self.inputs: tuple[str, ...] = ()
         self.positions: tuple[int, ...] = ()
 
@@ -174,7 +191,8 @@ class Rule:
         """The record maker and reverse step for ``key = (active inputs, whether cotangents must be fitted)``; made at first use."""
         found = self.variants.get(key)
         if found is None:
-            found = self.variants[key] = write_variant(self, *key)
+            with WRITING:  # the number of a step is its place in a list that all threads share
+                found = self.variants.get(key) or self.variants.setdefault(key, write_variant(self, *key))
         return found
 
     if TYPE_CHECKING:  # put here by gradviz.engine.call, which knows how

@@ -17,9 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from gradviz.engine.cotangent import fit
 from gradviz.engine.like import Like, like
 from gradviz.engine.step import STEPS, Step
+from gradviz.errors import RuleError
 
 if TYPE_CHECKING:
     from gradviz.engine.rule import Rule
@@ -44,12 +47,22 @@ def write_variant(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     return Variant(keep, len(STEPS) - 1, saves, tuple(writer.slots))
 
 
+def checked(ct: Any, want: tuple[tuple[int, ...], Any], name: str, target: str) -> Any:
+    """What a user's pullback gave, if that can be the cotangent of its input."""
+    if ct is None or np.shape(ct) != want[0]:
+        gave = "None (is a return missing?)" if ct is None else f"an array of shape {np.shape(ct)}"
+        raise RuleError(
+            f"the pullback of {name!r} with respect to {target!r} gave {gave}, where the input has shape {want[0]}"
+        )
+    return ct
+
+
 class Writer:
     """Writes the source of one variant. ``slots`` collects what the record must hold, as expressions of the arguments."""
 
     def __init__(self, rule: Rule, active: tuple[str, ...], fitted: bool) -> None:
         self.rule, self.active, self.fitted = rule, active, fitted
-        self.space: dict[str, Any] = {"like": like, "Like": Like, "fit": fit}
+        self.space: dict[str, Any] = {"like": like, "Like": Like, "fit": fit, "checked": checked}
         self.slots: list[str] = []
         if rule.view:
             rest = "".join(f"{name}, " for name in rule.parameters[1:])
@@ -103,8 +116,14 @@ class Writer:
         return f"[{item} for k in {positions}]"
 
     def _call(self, target: str) -> str:
-        self.space["to_" + target] = self.rule.pullbacks[target]
-        return f"to_{target}({', '.join(self._argument(name) for name in self.rule.reads(target))})"
+        rule = self.rule
+        self.space["to_" + target] = rule.pullbacks[target]
+        last = target == self.order[-1] and target != rule.sequence
+        reads = ["ct.copy()" if name == "ct_owned" and not last else self._argument(name) for name in rule.reads(target)]
+        text = f"to_{target}({', '.join(reads)})"
+        if rule.foreign and not rule.elementwise and target not in rule.joint and target != rule.sequence:
+            text = f"checked({text}, {self._slot(f'like({target})')}, {rule.name!r}, {target!r})"
+        return text
 
     def _fit(self, text: str, target: str) -> str:
         return f"fit({text}, {self._slot(f'like({target})')})" if self.fitted else text
