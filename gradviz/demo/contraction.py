@@ -38,7 +38,7 @@ def contract_back(ct: Any, A: Any, B: Any, C: Any, alpha: complex, beta: complex
 
 
 def prepare(quick: bool = False) -> tuple[Any, list[Any], list[Any]]:
-    """A simulated GPU, and tensors on it."""
+    """A simulated GPU with a memory pool that has seen such a step before, and tensors on it."""
     xp = gv.simulate("a100", fresh=True)
     rng = np.random.default_rng(0)
 
@@ -46,7 +46,9 @@ def prepare(quick: bool = False) -> tuple[Any, list[Any], list[Any]]:
         return xp.asarray(rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
 
     count = 3 if quick else CONTRACTIONS
-    return xp, [tensor(D, D, D) for _ in range(count)], [tensor(D, D) for _ in range(count)]
+    inputs = xp, [tensor(D, D, D) for _ in range(count)], [tensor(D, D) for _ in range(count)]
+    as_written(*inputs), by_gradviz(*inputs)
+    return inputs
 
 
 def as_written(xp: Any, As: list[Any], Bs: list[Any]) -> Any:

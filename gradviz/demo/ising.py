@@ -19,7 +19,8 @@ from scipy.special import ellipk
 
 import gradviz as gv
 
-BETA, ROUNDS, KEPT = 0.4, 20, 16
+BETA, ROUNDS, KEPT = 0.35, 20, 12
+NEGLIGIBLE = 1e-10  # singular values below this part of the largest are rounding, which has no derivative
 
 
 def exact_energy(beta: float) -> float:
@@ -79,6 +80,6 @@ def _coarser(tensor: Any, kept: int, matrix: Callable[..., Any]) -> Any:
 def _halves(matrix: Any, kept: int) -> tuple[Any, Any]:
     u, s, vh = np.linalg.svd(matrix, full_matrices=False)
     side = round(len(matrix) ** 0.5)
-    n = min(kept, len(matrix))
+    n = min(kept, int(np.sum(s > NEGLIGIBLE * s[0])))
     root = np.sqrt(s[:n])
     return np.reshape(u[:, :n] * root, (side, side, n)), np.reshape(root[:, None] * vh[:n], (n, side, side))
