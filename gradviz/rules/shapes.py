@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -376,3 +377,24 @@ def logspace(
 ) -> Any:
     made = np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
     return made if dtype is None else np.astype(made, dtype)
+
+
+@composed(np.geomspace)
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """Between numbers of one sign; in double precision, as NumPy's."""
+    ratio = stop / start
+    ratio = np.astype(ratio, np.promote_types(ratio.dtype, np.float64), copy=False)
+    exponents = np.linspace(np.zeros_like(ratio), np.ones_like(ratio), num, endpoint)
+    made = start * np.power(ratio, exponents)
+    made = made if axis == 0 else np.moveaxis(made, 0, axis)
+    return made if dtype is None else np.astype(made, dtype)
+
+
+@composed(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    """Entries repeated as often as needed to fill the shape."""
+    shape = tuple(new_shape) if hasattr(new_shape, "__len__") else (new_shape,)
+    size, flat = math.prod(shape), np.ravel(a)
+    if not size or not a.size:
+        return np.zeros(shape, a.dtype, like=a)
+    return np.reshape(np.tile(flat, -(-size // a.size))[:size], shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.rules.check import entry, real
+from tests.rules.check import entry, positive, real
 
 CUBE = real(2, 3, 4)
 PAIR = real(2, 3), real(2, 3)
@@ -83,6 +83,10 @@ ENTRIES = [
     pair("linspace", lambda a, b: np.linspace(a, b, 5), exact=False),
     pair("linspace open", lambda a, b: np.linspace(a, b, 4, endpoint=False, axis=1), exact=False),
     entry("logspace", lambda a: np.logspace(a, 1.5, 4), real(2), exact=False),
+    entry("geomspace", lambda a, b: np.geomspace(a, b, 4), positive(2), positive(2), exact=False),
+    entry("geomspace open", lambda a: np.geomspace(a, 9.0, 3, endpoint=False, axis=1), positive(2), exact=False),
+    cube("resize", lambda x: np.resize(x, (5, 7))),
+    cube("resize smaller", lambda x: np.resize(x, 5)),
     # together
     pair("concatenate", lambda a, b: np.concatenate([a, b])),
     pair("concatenate axis -1", lambda a, b: np.concatenate((a, b[:, :1], a), axis=-1)),
