@@ -146,6 +146,7 @@ def _unary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable
 
 def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable[[Array, Any], Any]:
     one, two = rule.variant(X), rule.variant(XY)
+    compute = eval(f"lambda x, y: x {SYMBOLS[ufunc]} y")  # noqa: S307 - as below: two Python numbers give one
 
     def otherwise(self: Array, other: Any) -> Any:
         tape, kind = self.tape, type(other)
@@ -165,7 +166,7 @@ def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callabl
             return general(ufunc, (self, other))
         recorder = tape.recorder
         start_ns = recorder.clock()
-        out = ufunc(x, y)
+        out = compute(x, y)
         end_ns = recorder.clock()
         tape.log.append(variant.keep(parents, out, x, y))
         recorder.quick(tape, len(tape.log) - 1, rule.name, start_ns, end_ns, x, y, out, variant.saves)

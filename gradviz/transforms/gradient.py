@@ -11,9 +11,10 @@ import numpy as np
 
 from gradviz.engine.array import Array, can_be_shared, snapshot, strip
 from gradviz.engine.backward import backward
+from gradviz.engine.call import escaped
 from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
 from gradviz.engine.like import Like, like
-from gradviz.engine.tape import Tape
+from gradviz.engine.tape import Tape, alive
 from gradviz.errors import NotDifferentiableError, RuleError
 from gradviz.record.current import current_recorder
 from gradviz.record.events import Reason
@@ -177,8 +178,13 @@ class Run:
 
     def lower(self, out: Any) -> Any:
         """A result as the caller sees it, in memory that neither the tape nor the arguments hold."""
-        if not isinstance(out, Array) or out.tape is not self.tape:
+        if not isinstance(out, Array):
             return out
+        if out.tape is not self.tape:
+            if out.tape is not None and not out.tape.open:
+                raise escaped("the result")
+            if out.tape is not None or alive() != [self.tape]:  # an enclosing derivative may still write into it
+                return out
         value = strip(out, self.tape.level)
         recorder = self.tape.recorder
         if can_be_shared(value) and not owned(value, 1):
