@@ -132,7 +132,7 @@ def store_below(
 
 def adopt(array: Array, result: Any) -> None:
     """``array[...] = result``; the array takes the result's memory over where that is fresh and as good: nothing is copied."""
-    untraced = array.tape is None and not isinstance(result, Array)
+    untraced = array.tape is None and getattr(result, "tape", None) is None
     if untraced or View in (type(array), type(result)) or not replaces(result, array):
         if not np.can_cast(result.dtype, array.dtype, "same_kind"):
             raise WriteError(
