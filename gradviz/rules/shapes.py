@@ -382,8 +382,11 @@ def logspace(
 @composed(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Between numbers of one sign; in double precision, as NumPy's."""
+    start, stop = (
+        np.astype(x, np.promote_types(x.dtype, np.float64), copy=False) if hasattr(x, "dtype") else x
+        for x in (start, stop)
+    )
     ratio = stop / start
-    ratio = np.astype(ratio, np.promote_types(ratio.dtype, np.float64), copy=False)
     exponents = np.linspace(np.zeros_like(ratio), np.ones_like(ratio), num, endpoint)
     made = start * np.power(ratio, exponents)
     made = made if axis == 0 else np.moveaxis(made, 0, axis)
