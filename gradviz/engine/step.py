@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Step:
     """How the reverse pass handles one kind of record: a rule together with the inputs that are being differentiated."""
 
-    __slots__ = ("active", "back", "owns", "parts", "plain", "rule", "single", "title", "view")
+    __slots__ = ("active", "back", "owns", "parts", "plain", "rule", "short", "single", "title", "view")
 
     def __init__(
         self,
@@ -32,6 +32,8 @@ class Step:
         self.owns = owns
         self.single = single and len(active) == 1
         self.plain = self.single and not owns and (rule is None or not rule.view)
+        # one pullback, of ours, by itself: the recorder has a short way of writing it down
+        self.short = self.single and rule is not None and len(parts) == 1 and not rule.foreign and not rule.joint
         self.title = "" if rule is None else f"{rule.name} › {', '.join(active)}"
         self.view = (
             rule is not None and rule.view and rule.function is not np.broadcast_to

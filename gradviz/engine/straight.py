@@ -37,10 +37,25 @@ STEADY = {np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/"}
 SYMBOLS = {**STEADY, np.power: "**"}
 
 UNARY_SOURCE = """
+def watched(self):
+    tape, x = self.tape, self.value
+    if type(tape) is not Tape or not tape.open or type(x) not in HOST:
+        return otherwise(self)
+    recorder = tape.recorder
+    clock = recorder.clock
+    start_ns = clock()
+    out = ufunc(x)
+    end_ns = clock()
+    log = tape.log
+    index = len(log)
+    log.append(({code}, self.index, {slots}))
+    recorder.quick(tape, index, {name!r}, start_ns, end_ns, x, None, out, {saves})
+    return Array(out, tape, index)
+
 def operate(self):
     tape = self.tape
     if tape is None or not tape.quick:
-        return otherwise(self)
+        return watched(self)
     x = self.value
     out = ufunc(x)
     log = tape.log
@@ -50,10 +65,40 @@ def operate(self):
 """
 
 BINARY_SOURCE = """
+def watched(self, other):
+    tape, x, kind = self.tape, self.value, type(other)
+    if type(tape) is not Tape or not tape.open or type(x) not in HOST:
+        return otherwise(self, other)
+    recorder = tape.recorder
+    clock = recorder.clock
+    log = tape.log
+    if kind is float or kind is int:
+        y = {constant}
+        start_ns = clock()
+        out = x {symbol} y
+        end_ns = clock()
+        index = len(log)
+        log.append(({code}, self.index, {slots}))
+        recorder.quick(tape, index, {name!r}, start_ns, end_ns, x, None, out, {saves})
+        return Array(out, tape, index)
+    if (kind is not Array and kind is not View) or other.tape is not tape:
+        return otherwise(self, other)
+    y = other.value
+    kind = type(x)
+    if kind is not type(y) or (kind not in SCALARS and (x.shape != y.shape or x.dtype is not y.dtype)):
+        return otherwise(self, other)
+    start_ns = clock()
+    out = x {symbol} y
+    end_ns = clock()
+    index = len(log)  # only now: a view may have looked again, which makes records
+    log.append(({code_xy}, (self.index, other.index), {slots_xy}))
+    recorder.quick(tape, index, {name!r}, start_ns, end_ns, x, y, out, {saves_xy})
+    return Array(out, tape, index)
+
 def operate(self, other):
     tape = self.tape
     if tape is None or not tape.quick:
-        return otherwise(self, other)
+        return watched(self, other)
     kind = type(other)
     x = self.value
     if kind is float or kind is int:
@@ -118,7 +163,7 @@ def write_straight_paths(general: Callable[[Any, tuple[Any, ...]], Any]) -> None
 
 def _written(source: str, space: dict[str, Any], **parts: Any) -> Callable[..., Any]:
     space.update(
-        Array=Array, View=View, SCALARS=SCALARS, FLOAT64=FLOAT64, CONSTANTS=CONSTANTS, ndarray=ndarray, like=like
+        Array=Array, View=View, Tape=Tape, HOST=HOST, SCALARS=SCALARS, FLOAT64=FLOAT64, CONSTANTS=CONSTANTS, ndarray=ndarray, like=like
     )
     space["constant_array"] = constant_array
     exec(source.format(**parts), space)  # noqa: S102
@@ -127,56 +172,23 @@ def _written(source: str, space: dict[str, Any], **parts: Any) -> Callable[..., 
 
 def _unary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable[[Array], Any]:
     variant = rule.variant(X)
-
-    def otherwise(self: Array) -> Any:
-        tape = self.tape
-        if type(tape) is not Tape or tape.recorder is None or not tape.open or type(self.value) not in HOST:
-            return general(ufunc, (self,))
-        x, recorder = self.value, tape.recorder
-        start_ns = recorder.clock()
-        out = ufunc(x)
-        end_ns = recorder.clock()
-        tape.log.append(variant.keep(self.index, out, x))
-        recorder.quick(tape, len(tape.log) - 1, rule.name, start_ns, end_ns, x, None, out, variant.saves)
-        return Array(out, tape, len(tape.log) - 1)
-
-    space = {"ufunc": ufunc, "otherwise": otherwise}
-    return _written(UNARY_SOURCE, space, code=variant.code, slots=", ".join(variant.slots))
+    space = {"ufunc": ufunc, "otherwise": lambda self: general(ufunc, (self,))}
+    return _written(
+        UNARY_SOURCE, space, code=variant.code, slots=_together(variant.slots), saves=variant.saves, name=rule.name
+    )
 
 
 def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable[[Array, Any], Any]:
     one, two = rule.variant(X), rule.variant(XY)
-    compute = eval(f"lambda x, y: x {SYMBOLS[ufunc]} y")  # noqa: S307 - as below: two Python numbers give one
-
-    def otherwise(self: Array, other: Any) -> Any:
-        tape, kind = self.tape, type(other)
-        if type(tape) is not Tape or tape.recorder is None or not tape.open or type(self.value) not in HOST:
-            return general(ufunc, (self, other))
-        x = self.value
-        if kind is float or kind is int:
-            y, variant, parents = other, one, self.index
-        elif (
-            (kind is Array or kind is View)
-            and other.tape is tape
-            and type(x) is type(other.value)
-            and (type(x) in SCALARS or (x.shape == other.value.shape and x.dtype == other.value.dtype))
-        ):
-            y, variant, parents = other.value, two, (self.index, other.index)
-        else:
-            return general(ufunc, (self, other))
-        recorder = tape.recorder
-        start_ns = recorder.clock()
-        out = compute(x, y)
-        end_ns = recorder.clock()
-        tape.log.append(variant.keep(parents, out, x, y))
-        recorder.quick(tape, len(tape.log) - 1, rule.name, start_ns, end_ns, x, y, out, variant.saves)
-        return Array(out, tape, len(tape.log) - 1)
-
-    space = {"keep_fitted": rule.variant(XY_FIT).keep, "otherwise": otherwise}
+    space = {
+        "keep_fitted": rule.variant(XY_FIT).keep,
+        "otherwise": lambda self, other: general(ufunc, (self, other)),
+    }
     fast = "(CONSTANTS.get(other) or constant_array(other)) if type(x) is ndarray and x.dtype is FLOAT64 else other"
     return _written(
-        BINARY_SOURCE, space, symbol=SYMBOLS[ufunc], constant=fast if ufunc in STEADY else "other",
-        code=one.code, slots=_together(one.slots), code_xy=two.code, slots_xy=_together(two.slots),
+        BINARY_SOURCE, space, symbol=SYMBOLS[ufunc], constant=fast if ufunc in STEADY else "other", name=rule.name,
+        code=one.code, slots=_together(one.slots), saves=one.saves & ~2,
+        code_xy=two.code, slots_xy=_together(two.slots), saves_xy=two.saves,
     )  # fmt: skip
 
 

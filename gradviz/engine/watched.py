@@ -20,17 +20,18 @@ ndarray = np.ndarray
 
 def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
     """Reverse every record from the last cotangent down to the leaves, and tell the recorder."""
-    log, recorder = tape.log, tape.recorder
-    for variable in range(len(cts) - 1, tape.leaves - 1, -1):
-        ct = cts[variable]
-        record = log[variable]
+    log, recorder, calls, leaves = tape.log, tape.recorder, tape.calls, tape.leaves
+    pull = recorder.pull
+    for reversed_ in range(len(cts) - 1, leaves - 1, -1):
+        ct = cts[reversed_]
+        record = log[reversed_]
         if free:
-            log[variable] = None
+            log[reversed_] = None
         if ct is None:
             continue
-        cts[variable] = None
+        cts[reversed_] = None
         step = STEPS[record[0]]
-        call = tape.calls.get(variable, -1)
+        call = calls.get(reversed_, -1)
         if type(ct) is Owned:
             ct = ct.dense()
         elif type(ct) is Indexed:
@@ -48,9 +49,17 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
         if step.rule is None:  # one output of several, or an opaque pull: nothing is computed for the first
             hand_on(step, record, ct, cts)
             continue
-        if step.single and len(step.parts) == 1 and not step.rule.foreign and not step.rule.joint:
-            new = [reverse_one(tape, step, call, ct, record)]
-            parents = (record[1],)
+        if step.short:
+            parent = record[1]
+            variable = -2 - parent if parent < leaves else calls.get(parent, -1)
+            new = pull(step.back, ct, record, call, step.title, variable)
+            if type(new) is not ndarray and not isinstance(new, float):
+                recorder.pulled_other(call, step.title, variable, *describe(new, ct, step.rule))
+            if cts[parent] is None:
+                cts[parent] = new
+                continue
+            new = [new]
+            parents = (parent,)
         else:
             made: dict[str, Any] = {}
             for target, part in step.parts:
@@ -68,17 +77,6 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
                 new.pop()
             else:
                 accumulate(tape, cts, parent, call, new)
-
-
-def reverse_one(tape: Tape, step: Step, call: int, ct: Any, record: tuple[Any, ...]) -> Any:
-    """Run the one pullback of a step between two looks at the clock."""
-    recorder, parent = tape.recorder, record[1]
-    variable = -2 - parent if parent < tape.leaves else tape.calls.get(parent, -1)
-    new = recorder.pull(step.back, ct, record, call, step.title, variable)
-    if type(new) is not ndarray and not isinstance(new, float):
-        value, state, nbytes, useful = describe(new, ct, step.rule)
-        recorder.pulled_other(call, step.title, value, variable, state, nbytes, useful)
-    return new
 
 
 def hand_on(step: Step, record: tuple[Any, ...], ct: Any, cts: list[Any]) -> None:

@@ -20,7 +20,7 @@ MAX_EVENTS = 20_000_000
 
 
 SHARED = (
-    "numbers", "lock", "strings", "lines", "lanes", "lane_ids", "live", "dead", "made", "freed", "freed_ns", "described", "descriptions",
+    "numbers", "lock", "strings", "lines", "lanes", "lane_ids", "live", "dead", "dead_small", "made", "freed", "freed_ns", "described", "descriptions",
     "handed", "devices",
 )  # fmt: skip
 
@@ -49,6 +49,7 @@ class Recording:
             self.lane_ids: dict[tuple[str, str], int] = {}
             self.live: dict[int, Ref] = {}  # id of an owner -> reference to it; stale once the reference is dead
             self.dead: list[Ref] = []
+            self.dead_small: list[Ref] = []
             self.made: list[bytes] = []
             self.freed = array("i")
             self.freed_ns = array("q")
@@ -188,10 +189,11 @@ class Recording:
 
     def bury(self) -> None:
         """Note the buffers that died since the last event."""
-        now, dead = self.clock(), self.dead
-        while dead:
-            self.freed.append(dead.pop().number)
-            self.freed_ns.append(now)
+        now = self.clock()
+        for dead in (self.dead, self.dead_small):
+            while dead:
+                self.freed.append(dead.pop().number)
+                self.freed_ns.append(now)
 
     def describe(self, value: Any) -> int:
         """The number of a dtype and shape."""

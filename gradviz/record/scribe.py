@@ -126,6 +126,7 @@ class Scribe:
     def charge(self, number: int, since_ns: int) -> None:
         """Add to the recorder's own time what one event cost; and join rows now and then."""
         self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - since_ns)
+        self.recording.bury()
         if len(self.calls) + len(self.pulls) > 8192:
             self.pack()
 
@@ -273,7 +274,7 @@ class Scribe:
     # ---- the reverse pass
 
     def pulled_other(
-        self, call: int, name: str, value: Any, variable: int, state: int, nbytes: int, useful: int
+        self, call: int, name: str, variable: int, value: Any, state: int, nbytes: int, useful: int
     ) -> None:
         """The pullback that `pull` has just run gave something else than a host array."""
         number, start_ns, end_ns = self.pending

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ndarray = np.ndarray
 SAMPLED_ALL = 256  # the first so many events are timed from end to end, to know what recording costs,
 SAMPLED = 32  # then one in so many; a power of two
+SMALL_NBYTES = 1 << 16  # the death of smaller arrays is noted within 32 events, not at the next one
 CALL, PULLBACK = int(Kind.CALL), int(Kind.PULLBACK)
 BACKWARD, MAKE = int(Flag.BACKWARD), int(Use.MAKE)
 BORROWED, OWNED = int(State.BORROWED), int(State.OWNED)
@@ -44,7 +45,7 @@ def short_call(scribe: Scribe) -> Callable[..., None]:
     numbers, live, strings, codes = recording.numbers, recording.live, recording.strings, recording.lines.codes
     find, find_text, find_code, write_row = live.get, strings.get, codes.get, scribe.calls.append
     dead, bury_number, bury_time = recording.dead, recording.freed.append, recording.freed_ns.append
-    mourn, take_dead, frame_at = dead.append, dead.pop, sys._getframe
+    mourn, mourn_small, take_dead, frame_at = dead.append, recording.dead_small.append, dead.pop, sys._getframe
     shape: Any = None
     dtype: Any = None
     known_description = -1
@@ -76,7 +77,7 @@ def short_call(scribe: Scribe) -> Callable[..., None]:
                 scribe.long_call(number, name, start_ns, end_ns, site, a, b, out, how)
                 return
             how |= OUT_MADE
-            reference = live[id(out)] = Ref(out, mourn)
+            reference = live[id(out)] = Ref(out, mourn if out.nbytes >= SMALL_NBYTES else mourn_small)
             reference.number = number
             if out.shape != shape or out.dtype is not dtype:
                 shape, dtype, known_description = out.shape, out.dtype, recording.describe(out)
@@ -105,7 +106,7 @@ def short_pull(scribe: Scribe) -> Callable[..., Any]:
     numbers, live, strings, clock = recording.numbers, recording.live, recording.strings, recording.clock
     find, find_text, write_row = live.get, strings.get, scribe.pulls.append
     dead, bury_number, bury_time = recording.dead, recording.freed.append, recording.freed_ns.append
-    mourn, take_dead = dead.append, dead.pop
+    mourn, mourn_small, take_dead = dead.append, recording.dead_small.append, dead.pop
     shape: Any = None
     dtype: Any = None
     known_description = -1
@@ -129,7 +130,7 @@ def short_pull(scribe: Scribe) -> Callable[..., Any]:
             known = find(id(new))
             if new.base is None and new is not ct and (known is None or known() is not new):
                 how, target = OUT_MADE, number
-                reference = live[id(new)] = Ref(new, mourn)
+                reference = live[id(new)] = Ref(new, mourn if new.nbytes >= SMALL_NBYTES else mourn_small)
                 reference.number = number
             else:
                 how = IS_BORROWED
