@@ -53,11 +53,16 @@ def write(array: Array, views: Views, value: Any) -> None:
             f"A value that depends on the inputs of the gradient was written into an array of dtype {array.dtype}, which would cut it "
             f"off from them. Make the array with a floating dtype."
         )
-    if getattr(getattr(array.value, "flags", None), "writeable", True) is False and not is_foreign(root):
+    if not is_writeable(array) and (is_writeable(root) or not is_foreign(root)):
         raise WriteError(
             "assignment destination is read-only: it is a broadcast or diagonal view. Write to x.copy() instead."
         )
     store(root, (*views_of(array), *views), value)
+
+
+def is_writeable(array: Array) -> bool:
+    """Whether NumPy lets one write into the memory."""
+    return getattr(getattr(array.value, "flags", None), "writeable", True) is not False
 
 
 def store(root: Array, views: Views, value: Any) -> None:

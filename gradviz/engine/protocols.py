@@ -213,7 +213,6 @@ METHODS = [
     "compress",
     "conj",
     "conjugate",
-    "copy",
     "cumprod",
     "cumsum",
     "diagonal",
@@ -265,6 +264,11 @@ def flatten(self: Any, order: Any = "C") -> Any:
     return np.copy(np.ravel(self, order=order))
 
 
+def copy(self: Array, order: Any = "C") -> Any:
+    """An array of the same values in memory of its own."""
+    return np.copy(self, order=order)
+
+
 def sort(self: Array, axis: int = -1, **options: Any) -> None:
     """Sort in place."""
     adopt(self, np.sort(self, axis=axis, **options))
@@ -292,7 +296,7 @@ def get_item(self: Array, index: Any) -> Any:
 
 OWN: dict[str, Any] = {
     "__array_ufunc__": answer_ufunc, "__array_function__": answer_function, "__getitem__": get_item, "__setitem__": assign,
-    "reshape": reshape, "transpose": transpose, "flatten": flatten, "sort": sort, "fill": fill, "put": put,
+    "reshape": reshape, "transpose": transpose, "flatten": flatten, "copy": copy, "sort": sort, "fill": fill, "put": put,
     "T": property(np.transpose), "mT": property(lambda self: np.swapaxes(self, -1, -2)),
     "real": property(np.real), "imag": property(np.imag),
     "flat": property(np.ravel), "__copy__": lambda self: np.copy(self),  # noqa: PLW0108 - a function binds, np.copy does not

@@ -80,7 +80,7 @@ def _whole(shape: Any, a: Any) -> tuple[int, ...]:
 def ravel(a: Any, order: Any = "C") -> Any:
     if order == "K":  # in the order of memory
         by_stride = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
-        return np.reshape(np.transpose(a, by_stride), -1)
+        a, order = np.transpose(a, by_stride), "C"
     flat = np.reshape(a, -1, order=order)
     flags = getattr(bottom(flat), "flags", None)
     return flat if flags is None or flags.c_contiguous else np.copy(flat)  # ravel views contiguous memory only
