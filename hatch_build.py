@@ -39,14 +39,14 @@ def build() -> None:
     RuntimeError
         When there is no npm.
     """
-    npm = shutil.which("npm")
+    # An isolated build puts npm and jupyter-builder beside its own Python, which need not be on the PATH.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    npm = shutil.which("npm", path=path)
     if npm is None:
         raise RuntimeError(
             "gradviz: the front end is not built and there is no npm. Install a wheel or an sdist, which carry it, "
             f"or Node.js 20 or newer, or let pip fetch Node: pip install '{NODE_WHEEL}', then build without isolation."
         )
-    # An isolated build puts jupyter-builder beside this Python, not on the PATH.
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = {**os.environ, "PATH": path}
     if not (FRONT_END / "node_modules").is_dir():
         subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=FRONT_END, check=True, env=environment)  # noqa: S603 - our own npm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -109,7 +110,8 @@ class GradvizMagics(Magics):
     @property
     def _cell_number(self) -> int:
         """The number of the cell that runs; ``execution_count`` is already the next one in newer IPythons."""
-        return len(self.shell.history_manager.input_hist_parsed) - 1
+        history = self.shell.history_manager
+        return self.shell.execution_count if history is None else len(history.input_hist_parsed) - 1
 
     def _before(self, name: str | None) -> Profile | None:
         if name is None:
@@ -127,7 +129,8 @@ class GradvizMagics(Magics):
         name = shell.compile.cache(source, self._cell_number, raw_code=body)
         tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
         last = [tree.body.pop()] if tree.body and isinstance(tree.body[-1], ast.Expr) else []
-        parts = [shell.compile(tree, name, "exec"), shell.compile(ast.Interactive(last), name, "single")]
+        compiled: Any = shell.compile
+        parts = [compiled(tree, name, "exec"), compiled(ast.Interactive(last), name, "single")]
         for step in range(steps):
             with _span_in_cell(f"step {step + 1}", name) if steps > 1 else nullcontext():
                 for part in parts:
@@ -166,7 +169,8 @@ def _first_word(text: str) -> tuple[str, str]:
     """The first word, which may be quoted, and what follows it."""
     if not text:
         raise UsageError("the last option of %gradprofile needs a value")
-    lexer = shlex.shlex(text, posix=True)
+    stream = io.StringIO(text)
+    lexer = shlex.shlex(stream, posix=True)
     lexer.whitespace_split = True
     word = lexer.get_token() or ""
-    return word, text[lexer.instream.tell() :].lstrip()
+    return word, text[stream.tell() :].lstrip()

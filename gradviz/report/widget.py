@@ -53,9 +53,10 @@ class ProfileWidget(anywidget.AnyWidget):
     selection = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
 
     def __init__(
-        self, profile: Profile, before: Profile | None = None, height_px: int = HEIGHT_PX, **traits: Any
+        self, profile: Profile | None, before: Profile | None = None, height_px: int = HEIGHT_PX, **traits: Any
     ) -> None:
         self._bytes: dict[str, bytes] = {}
+        self.profile: Any = profile
         super().__init__(height_px=height_px, **traits)
         self.on_msg(self._answer)
         if profile is not None:

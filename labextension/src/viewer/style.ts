@@ -99,7 +99,7 @@ kbd { font: 11px ui-monospace, 'DejaVu Sans Mono', monospace; border: 1px solid 
 .twin { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .message { padding: 24px; max-width: 60ch; } .message b { display: block; margin-bottom: 4px; }
 @container (max-width: 760px) {
-  .root { grid: 'head' auto 'main' minmax(0, 3fr) 'side' minmax(120px, 2fr) / minmax(0, 1fr); }
-  .side { border-right: 0; border-top: 1px solid var(--line); }
+  .root { grid: 'head' auto 'side' minmax(80px, 30%) 'main' minmax(0, 1fr) / minmax(0, 1fr); }
+  .side { border-right: 0; border-bottom: 1px solid var(--line); }
 }
 `;

@@ -37,7 +37,15 @@ export class SourceView {
     const { sites } = this.session.trace;
     const same = site < 0 ? null : this.element.querySelector<HTMLElement>(`tr[data-place="${sites.file_str[site]}|${sites.cell[site]}|${sites.line[site]}"]`);
     same?.classList.add('chosen');
-    same?.scrollIntoView({ block: 'nearest' });
+    if (same) requestAnimationFrame(() => this.scrollTo(same));
+  }
+
+  /** Within the panel only: `scrollIntoView` would move the notebook around it too. */
+  private scrollTo(row: HTMLElement): void {
+    const panel = this.element.parentElement;
+    if (!panel) return;
+    const top = row.getBoundingClientRect().top - panel.getBoundingClientRect().top;
+    if (top < 0 || top > panel.clientHeight - 20) panel.scrollTop += top - panel.clientHeight / 3;
   }
 
   private selectedSite(): number {
