@@ -57,6 +57,7 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
                 recorder.pulled_other(call, step.title, variable, *describe(new, ct, step.rule))
             if cts[parent] is None:
                 cts[parent] = new
+                del new  # it would count as a holder in the next turn
                 continue
             new = [new]
             parents = (parent,)
