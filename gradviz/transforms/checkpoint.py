@@ -40,7 +40,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     True
     """
     if isinstance(f, functools.partial):
-        f = functools.wraps(f.func)(lambda *args, whole=f, **kwargs: whole(*args, **kwargs))
+        inner = checkpoint(f.func)
+        return lambda *args, **kwargs: inner(*f.args, *args, **{**f.keywords, **kwargs})
 
     @functools.wraps(f)
     def forgetful(*args: Any, **kwargs: Any) -> Any:
