@@ -38,6 +38,15 @@ class Array:
     value : the array one level down: a NumPy or device array, a scalar, or an `Array` of an enclosing derivative
     tape : the tape it is recorded on; None for an array that no derivative has touched yet (``gradviz.numpy.zeros``)
     index : the number of its variable; changes when the array is written to
+
+    Examples
+    --------
+    >>> import numpy as np, gradviz as gv
+    >>> def total(x):
+    ...     print(x)
+    ...     return np.sum(x)
+    >>> g = gv.grad(total)(np.ones(3))  # doctest: +ELLIPSIS
+    Array(shape=(3,), dtype=float64, traced by level ...)
     """
 
     __slots__ = ("index", "tape", "value")

@@ -44,8 +44,15 @@ def jvp(f: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> 
         level.finish()
     values = [value_below(out, level) for out in outs]
     along = [tangent_below(out, level) for out in outs]
-    along = [np.zeros_like(value) if t is None else t for t, value in zip(along, values, strict=True)]
+    along = [_in_kind(t, value) for t, value in zip(along, values, strict=True)]
     return unflatten(structure, values), unflatten(structure, along)
+
+
+def _in_kind(tangent: Any, value: Any) -> Any:
+    """A tangent as its value is: zeros where there is none, a scalar where the value is one."""
+    if tangent is None:
+        tangent = np.zeros_like(value)
+    return tangent[()] if isinstance(value, np.generic | float | complex) and type(tangent) is np.ndarray else tangent
 
 
 def _trace(level: Forward, f: Callable[..., Any], argnum: int, arg: Any, tangent: Any) -> Any:
