@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import FOREIGN, FRESH, Array, Mark, View, bottom, constant, is_number, strip
+from gradviz.engine.array import FOREIGN, FRESH, USED, Array, Mark, View, bottom, constant, is_number, strip
 from gradviz.engine.call import below, escaped, innermost
 from gradviz.engine.cotangent import fit, is_basic, may_repeat, zeros
 from gradviz.engine.like import Like
@@ -123,7 +123,7 @@ def store_below(
             else recorder.copy(Reason.CALLERS_ARRAY, lower)
         )
     if isinstance(lower, Array) or isinstance(value, Array):
-        handle = Array(lower.value, lower.tape, lower.index) if isinstance(lower, Array) else constant(lower)
+        handle = Array(lower.value, lower.tape, lower.index) if isinstance(lower, Array) else constant(lower, FRESH if foreign else USED)
         store(handle, views, value)
         return handle
     target = lower

@@ -346,3 +346,15 @@ def gradient_of_writing(write):
 def test_refused_writes(write, text):
     with pytest.raises((WriteError, ValueError), match=text):
         gradient_of_writing(write)
+
+
+def test_a_constant_that_two_derivatives_keep_is_written_to():
+    def f(x):
+        weights = gnp.zeros(3)
+        weights += 2.0
+        y = x * weights
+        weights[:] = x  # both derivatives have kept the zeros
+        return np.sum(y * y) + 0.0 * np.sum(weights)
+
+    assert np.allclose(gv.grad(lambda x: np.sum(gv.grad(f)(x)))(X), 8)
+    assert np.allclose(gv.jvp(gv.grad(f), (X,), (np.ones(3),))[1], 8)
