@@ -9,6 +9,7 @@ the digits that they have not seen.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ import numpy as np
 import gradviz as gv
 from gradviz.errors import MissingPackageError
 
-HIDDEN, STEPS = 128, 50
-RATE, MOMENTUM = 6.0, 0.9
+HIDDEN, STEPS = (96, 96, 96), 40
+RATE, MOMENTUM = 2.5, 0.9
 
 
 def prepare(quick: bool = False) -> tuple[Any, ...]:
@@ -25,13 +26,14 @@ def prepare(quick: bool = False) -> tuple[Any, ...]:
     try:
         from sklearn.datasets import load_digits
     except ImportError:
-        raise MissingPackageError("the digits come with scikit-learn, which is not here: pip install 'gradviz[demo]'") from None
+        text = "the digits come with scikit-learn, which is not installed: pip install 'gradviz[demo]'"
+        raise MissingPackageError(text) from None
     images, digits = load_digits(return_X_y=True)
     images = (images / 16).astype(np.float32)
     rng = np.random.default_rng(0)
     order = rng.permutation(len(images))
-    learn, test = order[:1000], order[1000:]
-    first = [_layer(rng, images.shape[1], HIDDEN), _layer(rng, HIDDEN, 10)]
+    learn, test = order[:1500], order[1500:]
+    first = [_layer(rng, *sizes) for sizes in pairwise((images.shape[1], *HIDDEN, 10))]
     return images[learn], digits[learn], images[test], digits[test], first, 4 if quick else STEPS
 
 
@@ -42,12 +44,13 @@ def _layer(rng: np.random.Generator, inputs: int, outputs: int) -> tuple[np.ndar
 def as_written(images: Any, digits: Any, test_images: Any, test_digits: Any, params: Any, steps: int) -> float:
     """Learn, and give the share of the test digits that are read right."""
 
-    def scores(params: Any, images: Any) -> Any:
-        (w1, b1), (w2, b2) = params
-        hidden = images @ w1 / np.sqrt(len(w1)) + b1
-        hidden = hidden.copy()
-        hidden[hidden < 0] = 0
-        return hidden @ w2 / np.sqrt(len(w2)) + b2
+    def scores(params: Any, hidden: Any) -> Any:
+        for w, b in params[:-1]:
+            hidden = hidden @ w / np.sqrt(len(w)) + b
+            hidden = hidden.copy()
+            hidden[hidden < 0] = 0
+        w, b = params[-1]
+        return hidden @ w / np.sqrt(len(w)) + b
 
     def loss(params: Any) -> Any:
         return _cross_entropy(scores(params, images), digits)
@@ -58,10 +61,12 @@ def as_written(images: Any, digits: Any, test_images: Any, test_digits: Any, par
 
 def by_gradviz(images: Any, digits: Any, test_images: Any, test_digits: Any, params: Any, steps: int) -> float:
     """The same in single precision throughout, without the copy."""
-    def scores(params: Any, images: Any) -> Any:
-        (w1, b1), (w2, b2) = params
-        hidden = np.maximum(images @ w1 / math.sqrt(len(w1)) + b1, 0)
-        return hidden @ w2 / math.sqrt(len(w2)) + b2
+
+    def scores(params: Any, hidden: Any) -> Any:
+        for w, b in params[:-1]:
+            hidden = np.maximum(hidden @ w / math.sqrt(len(w)) + b, 0)
+        w, b = params[-1]
+        return hidden @ w / math.sqrt(len(w)) + b
 
     def loss(params: Any) -> Any:
         return _cross_entropy(scores(params, images), digits)
@@ -81,7 +86,9 @@ def _learn(loss: Any, params: Any, steps: int) -> Any:
     velocities = [tuple(np.zeros_like(part) for part in layer) for layer in params]
     for _ in range(steps):
         gradients = gv.grad(loss)(params)
-        velocities = [_each(lambda v, g: MOMENTUM * v - RATE * g, *both) for both in zip(velocities, gradients, strict=True)]
+        velocities = [
+            _each(lambda v, g: MOMENTUM * v - RATE * g, *both) for both in zip(velocities, gradients, strict=True)
+        ]
         params = [_each(lambda w, v: w + v, *both) for both in zip(params, velocities, strict=True)]
     return params
 

@@ -25,7 +25,7 @@ def test_it_reads_digits_that_it_has_not_seen(written, healthy) -> None:
 
 def test_double_precision_is_reported_where_it_comes_in(written) -> None:
     (finding,) = written.only("dtype_upcast")
-    assert written.line(finding) == "hidden = images @ w1 / np.sqrt(len(w1)) + b1"
+    assert written.line(finding) == "hidden = hidden @ w / np.sqrt(len(w)) + b"
     assert finding.count == load_program("digits").STEPS
     assert finding.cost_nbytes > 0
 
@@ -33,7 +33,7 @@ def test_double_precision_is_reported_where_it_comes_in(written) -> None:
 def test_the_copy_that_nobody_needed_is_reported(written) -> None:
     (finding,) = written.only("defensive_copy")
     assert written.line(finding) == "hidden = hidden.copy()"
-    assert finding.count == load_program("digits").STEPS
+    assert finding.count == load_program("digits").STEPS * len(load_program("digits").HIDDEN)
     assert not finding.harmless
 
 

@@ -21,7 +21,8 @@ def healthy(story):
 
 def test_the_exact_energy_is_that_of_textbooks() -> None:
     exact_energy = load_program("ising").exact_energy
-    assert exact_energy(0.44068679350977147) == pytest.approx(-(2**0.5), rel=1e-6)  # at the critical point
+    assert exact_energy(0.4406) == pytest.approx(-(2**0.5), rel=2e-3)  # near the critical point
+    assert exact_energy(3.0) == pytest.approx(-2, rel=1e-4)  # nearly all spins agree
     assert exact_energy(0.5) == pytest.approx(-1.7455645753125535, rel=1e-12)
 
 
@@ -39,10 +40,6 @@ def test_more_singular_values_come_closer() -> None:
 
 def test_copies_of_copies_are_reported(written, healthy) -> None:
     (finding,) = written.only("copy_of_a_copy")
-    assert finding.count > program_rounds()
+    assert finding.count > load_program("ising").ROUNDS
     assert written.line(finding) == "return np.reshape(turned, (a * b, c * d)).copy()"
     assert not healthy.only("copy_of_a_copy")
-
-
-def program_rounds() -> int:
-    return load_program("ising").ROUNDS
