@@ -48,7 +48,7 @@ def rescue(lower: Any, target: Any, index: Any, since: dict[int, int] | None = N
     at = bisect_left(watch.kept, (first - watch.longest,))
     by_level = {tape.level: tape for tape in tapes}
     done: list[int] = []
-    copies: dict[int, Any] = {}
+    copies: dict[Any, Any] = {}
     while at < len(watch.kept) and watch.kept[at][0] <= last:
         _, end, level, variable, slot = watch.kept[at]
         if end >= first:
@@ -119,21 +119,22 @@ def look(watch: Watch, memory: Any, tape: Tape) -> None:
     watch.seen[tape.level] = len(tape.log)
 
 
-def save(tape: Tape, variable: int, slot: int, part: Any, copies: dict[int, Any]) -> bool:
+def save(tape: Tape, variable: int, slot: int, part: Any, copies: dict[Any, Any]) -> bool:
     """Replace one saved value by a copy if it really overlaps ``part``; ``copies`` holds those made for this write."""
     record = tape.log[variable]
     kept = record[slot]
-    if isinstance(bottom(kept), ndarray) and isinstance(part, ndarray) and not np.shares_memory(bottom(kept), part):
+    if isinstance(bottom(kept), ndarray) and isinstance(part, ndarray) and not overlap(bottom(kept), part):
         return False
     because = tape.calls.get(variable, -1)
 
     def copied(value: Any) -> Any:
         if not any(True for _ in arrays_in(value)):
             return value
-        if id(value) not in copies:
+        key = place(value)
+        if key not in copies:
             plain = tape.recorder is None or isinstance(value, Array)
-            copies[id(value)] = value.copy(order="K") if plain else tape.recorder.copy(Reason.SAVED_VALUE, value, because)
-        return copies[id(value)]
+            copies[key] = value.copy(order="K") if plain else tape.recorder.copy(Reason.SAVED_VALUE, value, because)
+        return copies[key]
 
     if isinstance(kept, (list, tuple)):
         items = [copied(item) for item in kept]
@@ -142,6 +143,21 @@ def save(tape: Tape, variable: int, slot: int, part: Any, copies: dict[int, Any]
         safe = copied(kept)
     tape.log[variable] = (*record[:slot], safe, *record[slot + 1 :])
     return True
+
+
+def overlap(a: ndarray, b: ndarray) -> bool:
+    """Whether two arrays have a byte in common; yes where finding out would take long."""
+    try:
+        return np.shares_memory(a, b, max_work=10_000)
+    except np.exceptions.TooHardError:
+        return True
+
+
+def place(value: Any) -> Any:
+    """What two saved values that need but one copy have in common."""
+    if type(value) is not ndarray:
+        return id(value)
+    return value.__array_interface__["data"][0], value.shape, value.strides, value.dtype
 
 
 def arrays_in(value: Any) -> Any:

@@ -19,7 +19,9 @@ class Collections:
         self.start_ns = 0
 
     def __call__(self, phase: str, info: dict[str, Any]) -> None:
-        scribe = self.recording.scribe()
+        scribe = getattr(self.recording.local, "scribe", None)
+        if scribe is None:  # a thread that this recording is not about
+            return
         if phase == "start":
             self.start_ns = scribe.clock()
         elif info["generation"] == 2:

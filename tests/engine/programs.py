@@ -269,7 +269,7 @@ def usable(program: Program) -> bool:
                 for h in (STEP, -STEP)
             ]
             numbers.append(program.value(program.inputs))
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever NumPy objects to
             return False
     middle = numbers[-1]
     return abs(middle) < LARGEST and all(abs(n - middle) < 1e3 * STEP for n in numbers)
@@ -369,7 +369,7 @@ def outcome(program: Program, deep: bool) -> str | None:
     """As `judge`, with an exception told as a text."""
     try:
         return judge(program, deep)
-    except Exception as e:
+    except Exception as e:  # noqa: BLE001 - any exception is a finding
         last = traceback.extract_tb(e.__traceback__)[-1]
         return f"{type(e).__name__}: {e} ({last.filename.rpartition('/')[2]}:{last.lineno})"
 
@@ -412,10 +412,8 @@ def main(first: int, count: int) -> None:
             key = str(wrong)[:24] + str(len(small.lines))
             seen[key] = seen.get(key, 0) + 1
             if seen[key] <= 3:
-                print(
-                    f"--- seed {seed}: {wrong}\n{small.source}\n{[(np.shape(x), type(x).__name__, getattr(x, 'strides', None)) for x in small.inputs]}",
-                    flush=True,
-                )
+                layouts = [(np.shape(x), getattr(x, "strides", None)) for x in small.inputs]
+                print(f"--- seed {seed}: {wrong}\n{small.source}\n{layouts}", flush=True)
     print(f"{judged} programs of {count} judged, {sum(seen.values())} failures")
 
 

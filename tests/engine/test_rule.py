@@ -178,7 +178,7 @@ def test_wrong_pullbacks(pull, text):
 
 def test_names_that_fit_nothing():
     square = gv.rule(lambda x: x * x)
-    with pytest.raises(RuleError, match="must be named '..._to_<input>'"):
+    with pytest.raises(RuleError, match=r"must be named '\.\.\._to_<input>'"):
 
         @square.pullback
         def square_by_x(ct):
@@ -196,7 +196,7 @@ def test_an_input_without_pullback(differentiate):
     def product(x, y):
         return x * y
 
-    with pytest.raises(NotDifferentiableError, match="no derivative with respect to 'y'.*stop_gradient"):
+    with pytest.raises(NotDifferentiableError, match=r"no derivative with respect to 'y'.*stop_gradient"):
         differentiate(lambda y: np.sum(product(X, y)))(X)
 
     @product.pullback
