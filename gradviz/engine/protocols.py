@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, bottom, is_number
+from gradviz.engine.array import Array, bottom, is_number, snapshot
 from gradviz.engine.call import call, call_without_gradient, missing
 from gradviz.engine.cotangent import may_repeat
 from gradviz.engine.mutate import adopt, assign, below_index, overwrite, take
@@ -266,7 +266,7 @@ def flatten(self: Any, order: Any = "C") -> Any:
 
 def copy(self: Array, order: Any = "C") -> Any:
     """An array of the same values in memory of its own."""
-    return np.copy(self, order=order)
+    return snapshot(self) if is_number(self) else np.copy(self, order=order)
 
 
 def sort(self: Array, axis: int = -1, **options: Any) -> None:
