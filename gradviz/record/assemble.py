@@ -269,7 +269,6 @@ def _buffers(
     table["dtype_str"], table["shape_str"] = texts[made["description"], 0], texts[made["description"], 1]
     table["alloc_ns"] = np.maximum(table["alloc_ns"] - recording.origin_ns, 0)
     table["alloc_event"] = row_of(table["alloc_event"])
-    table["alloc_ns"][table["alloc_event"] < 0] = 0
     freed, freed_ns = buffer_of(np.array(recording.freed, np.int32)), np.array(recording.freed_ns, np.int64)
     table["free_ns"] = np.full(len(made), -1, np.int64)
     known = freed >= 0

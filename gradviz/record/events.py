@@ -181,7 +181,7 @@ TABLES: dict[str, dict[str, str]] = {
         "device": "<i2",
         "nbytes": "<i8",
         "reserved_nbytes": "<i8",  # what the allocator set aside for it
-        "alloc_ns": "<i8",
+        "alloc_ns": "<i8",  # of memory older than the recording: when it was first met
         "free_ns": "<i8",  # -1: alive at the end
         "alloc_event": "<i4",  # -1: older than the recording
         "role": "u1",  # Role
