@@ -20,7 +20,7 @@ from gradviz.report import figures
 from gradviz.report.event_list import event_list
 from gradviz.report.export_chrome import chrome_json, save_chrome
 from gradviz.report.finding_json import findings_of
-from gradviz.report.html import Room, html_fragment, report_html, static_body
+from gradviz.report.html import html_fragment, report_html
 from gradviz.report.html_compare import comparison_fragment, comparison_html
 from gradviz.report.interactive import MIME_TYPE, Run, interactive_fragment, interactive_html, mime_data, run_of
 from gradviz.report.page import escaped
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from gradviz.report.widget import ProfileWidget
 
 _COMPARISON = "gradviz comparison"
-_WITHOUT_SCRIPTS = Room(findings=10, lines=15, rows=5, events=300)
 
 Path_ = str | os.PathLike[str]
 
@@ -163,7 +162,7 @@ class Profile:
     def to_html(self, path: Path_ | None = None) -> str | Path:
         """The report as one HTML page without network: written to ``path``, or returned as text.
 
-        It holds the viewer and the whole trace; where no script runs it shows a short static report.
+        It holds the viewer and the whole trace; where no script runs it shows the summary.
         """
         text = interactive_html(self._run(), *self._fallback()) or report_html(self.trace, self.findings)
         return text if path is None else _written(path, text)
@@ -210,7 +209,7 @@ class Profile:
     def _fallback(self) -> tuple[str, str]:
         """Title and body of a page where no script runs."""
         title = " ".join(["gradviz", str(self.trace.meta.get("label") or "")]).strip()
-        return title, static_body(self.trace, self.findings, _WITHOUT_SCRIPTS)
+        return title, _preformatted(repr(self))
 
 
 @dataclass(frozen=True)
@@ -254,7 +253,7 @@ class Comparison(differences.Difference):
         return (self.before._run(), self.after._run()) if self.before is not None and self.after is not None else None
 
     def _fallback(self) -> str:
-        return f"<pre>{escaped(repr(self), 20_000)}</pre>"
+        return _preformatted(repr(self))
 
 
 def load(path: Path_) -> Profile:
@@ -289,3 +288,7 @@ def _written(path: Path_, text: str) -> Path:
     with whole_file(path) as file:
         file.write(text.encode())
     return Path(path)
+
+
+def _preformatted(text: str) -> str:
+    return "<pre>" + "\n".join(escaped(line, 300) for line in text.splitlines()) + "</pre>"

@@ -1,6 +1,6 @@
 """How long does the viewer take to open a report, and to draw a frame while somebody pans and zooms?
 
-    python labextension/bench/frames.py REPORT.html [REPORT.html ...]
+python labextension/bench/frames.py REPORT.html [REPORT.html ...]
 """
 
 from __future__ import annotations

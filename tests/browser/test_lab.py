@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from nbconvert import HTMLExporter
 from playwright.sync_api import Page, expect
 
 from gradviz.report.profile import Profile
@@ -146,6 +147,29 @@ def test_a_line_of_the_source_view_leads_to_the_cell(open_page: OpenPage, lab: t
     )
 
 
+WASTEFUL = """\
+%%gradprofile --device sim:a100
+def step(x):
+    h = np.tanh(x * x)
+    scale = float(np.max(h))
+    return np.sum(h * h) / scale
+for _ in range(20):
+    g = gv.grad(step)(x)"""
+
+
+def test_a_finding_in_the_panel_leads_to_its_line(open_page: OpenPage, lab: tuple[str, Path]) -> None:
+    url, folder = lab
+    write_notebook(folder / "waste.ipynb", SETUP, WASTEFUL, "x")
+    page = open_page(reduced_motion="reduce")
+    open_notebook(page, url, "waste.ipynb")
+    run_all(page)
+    page.evaluate("window.jupyterapp.commands.execute('gradviz:show-profiles')")
+    page.locator(".gv-panel li button", has_text="float()").first.click()
+    page.wait_for_function("() => window.jupyterapp.shell.currentWidget.content.activeCellIndex === 1")
+    line = "window.jupyterapp.shell.currentWidget.content.activeCell.editor.getCursorPosition().line"
+    assert page.evaluate(line) == WASTEFUL.split("\n").index("    scale = float(np.max(h))")
+
+
 def test_the_live_view_and_python_see_the_same(open_page: OpenPage, lab: tuple[str, Path]) -> None:
     url, folder = lab
     write_notebook(
@@ -223,6 +247,14 @@ def test_outputs_survive_a_reload_without_kernel(open_page: OpenPage, lab: tuple
     text = (folder / "saved.ipynb").read_text()
     assert "widget-view" not in text
     assert len(text) < 1_000_000
+
+    exported = folder / "saved.html"
+    exported.write_text(HTMLExporter().from_filename(str(folder / "saved.ipynb"))[0])
+    offline = open_page(offline=True)
+    offline.goto(exported.as_uri(), wait_until="commit")
+    expect(offline.frame_locator("iframe[title='gradviz report']").locator("header .badge")).to_be_visible(
+        timeout=30_000
+    )
 
     again = open_page()
     open_notebook(again, url, "saved.ipynb")
