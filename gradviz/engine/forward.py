@@ -100,6 +100,11 @@ class Forward:
 
 def tangent_of(rule: Rule, values: list[Any], out: Any, tangents: dict[str, Any]) -> Any:
     """The tangent of ``out``, from those of some inputs."""
+    with np.errstate(all="ignore"):  # as in the reverse pass: what a slope does where nothing flows concerns nobody
+        return _tangent_of(rule, values, out, tangents)
+
+
+def _tangent_of(rule: Rule, values: list[Any], out: Any, tangents: dict[str, Any]) -> Any:
     if rule.slopes:
         return shaped(
             sum_of([_along_slope(rule, name, tangent, values, out) for name, tangent in tangents.items()]), out

@@ -16,7 +16,7 @@ BACKWARD, FAILED = int(Flag.BACKWARD), int(Flag.FAILED)
 class Span:
     """A named stretch of the program, as a context manager."""
 
-    __slots__ = ("name", "number", "outer", "scribe", "start_ns")
+    __slots__ = ("flags", "name", "number", "outer", "scribe", "start_ns")
 
     def __init__(self, scribe: Scribe, name: str) -> None:
         self.scribe, self.name = scribe, name
@@ -26,6 +26,7 @@ class Span:
         self.number = next(scribe.recording.numbers)
         self.outer, scribe.parent = scribe.parent, self.number
         self.start_ns = scribe.clock()
+        self.flags = scribe.flags  # a checkpoint has a reverse pass within a reverse pass
         if self.name == "backward":
             scribe.flags |= BACKWARD
         scribe.spans.append((self.number, self.start_ns, self.outer, self.name))
@@ -34,7 +35,7 @@ class Span:
     def __exit__(self, *exc: object) -> None:
         scribe = self.scribe
         if self.name == "backward":
-            scribe.flags &= ~BACKWARD
+            scribe.flags = self.flags
         scribe.parent = self.outer
         scribe.spans = [span for span in scribe.spans if span[0] != self.number]
         flags = FAILED if exc and exc[0] is not None else 0

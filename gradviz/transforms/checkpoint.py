@@ -18,6 +18,7 @@ from gradviz.engine.like import like
 from gradviz.engine.step import STEPS, Step
 from gradviz.engine.tape import Tape
 from gradviz.errors import NotDifferentiableError, WriteError
+from gradviz.record.events import Flag
 from gradviz.transforms.gradient import Run, name_of, vjp
 from gradviz.transforms.trees import flatten, unflatten
 
@@ -75,7 +76,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
             here = _random_states(plain)
             _put_back(states)
             try:
-                _, pull_again = vjp(again, *(plain[k] for k in traced))
+                with _recomputing(top.recorder):
+                    _, pull_again = vjp(again, *(plain[k] for k in traced))
             finally:
                 _put_back(here)
             near = next(ct for ct in cts if ct is not None)
@@ -143,6 +145,19 @@ def _swapped(spots: list[tuple[Any, str]], contents: list[Any]) -> Iterator[None
     finally:
         for spot, value in zip(spots, before, strict=True):
             setattr(*spot, value)
+
+
+@contextmanager
+def _recomputing(recorder: Any) -> Iterator[None]:
+    """Let what is recorded meanwhile say that it ran before."""
+    if recorder is None:
+        yield
+        return
+    before, recorder.flags = recorder.flags, recorder.flags | Flag.RECOMPUTED
+    try:
+        yield
+    finally:
+        recorder.flags = before
 
 
 def _random_states(leaves: list[Any]) -> tuple[Any, ...]:
