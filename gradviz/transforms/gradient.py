@@ -183,7 +183,7 @@ class Run:
         if out.tape is not self.tape:
             if out.tape is not None and not out.tape.open:
                 raise escaped("the result")
-            if out.tape is not None or alive() != [self.tape]:  # an enclosing derivative may still write into it
+            if out.tape is not None or any(tape.open for tape in alive() if tape is not self.tape):  # may write into it
                 return out
         value = strip(out, self.tape.level)
         recorder = self.tape.recorder
