@@ -32,12 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options = _parser().parse_args(argv)
         return options.do(options)
-    except (GradvizError, OSError) as error:
-        text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-        return _refuse(text)
     except BrokenPipeError:  # the reader of our output, such as ``head``, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except (GradvizError, OSError) as error:
+        text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        return _refuse(text)
 
 
 def run(options: Any) -> int:

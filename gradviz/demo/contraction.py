@@ -47,7 +47,8 @@ def prepare(quick: bool = False) -> tuple[Any, list[Any], list[Any]]:
 
     count = 3 if quick else CONTRACTIONS
     inputs = xp, [tensor(D, D, D) for _ in range(count)], [tensor(D, D) for _ in range(count)]
-    as_written(*inputs), by_gradviz(*inputs)
+    as_written(*inputs)
+    by_gradviz(*inputs)
     return inputs
 
 
