@@ -109,7 +109,7 @@ def store_on_tape(top: Tape, root: Array, views: Views, value: Any) -> None:
     top.log.append(record)
     root.value, root.tape, root.index = lower, top, len(top.log) - 1
     if recorder is not None and not isinstance(lower, Array):
-        recorder.wrote(top, root.index, "setitem", lower, inner, start_ns, end_ns)
+        recorder.wrote(top, root.index, "setitem", lower, inner, written_nbytes(lower, views, inner), start_ns, end_ns)
 
 
 def store_below(
@@ -133,6 +133,15 @@ def store_below(
     rescue(lower, target, index, since)
     target[index] = value
     return lower
+
+
+def written_nbytes(whole: Any, views: Views, value: Any) -> int:
+    """How many bytes a write changed; where only a copy could tell, those of the value."""
+    if type(whole) is np.ndarray:
+        target, index = part_of(whole, views)
+        if is_basic(index):
+            return target[index].nbytes
+    return getattr(value, "nbytes", whole.itemsize)
 
 
 def adopt(array: Array, result: Any) -> None:
@@ -194,7 +203,7 @@ def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
     start_ns = 0 if recorder is None else recorder.clock()
     ufunc(memory, y, out=memory)
     if recorder is not None:
-        recorder.wrote(tape, len(tape.log), found.name, memory, y, start_ns, recorder.clock())
+        recorder.wrote(tape, len(tape.log), found.name, memory, y, memory.nbytes, start_ns, recorder.clock())
     fitted = np.shape(y) != memory.shape or getattr(y, "dtype", memory.dtype) != memory.dtype
     parents = (array.index, other.index) if traced else array.index
     tape.log.append(found.variant((active, fitted)).keep(parents, memory, memory, y))

@@ -209,15 +209,15 @@ class Scribe:
                 if buffer >= 0:
                     self.uses.append(USE(number, buffer, SAVE))
 
-    def wrote(self, tape: Any, variable: int, name: str, memory: Any, value: Any, start_ns: int, end_ns: int) -> None:
-        """A write into memory that existed before."""
+    def wrote(self, tape: Any, variable: int, name: str, memory: Any, value: Any, nbytes: int, start_ns: int, end_ns: int) -> None:
+        """A write of so many bytes into memory that existed before."""
         number = next(self.recording.numbers)
         site = self.site()
         buffer = self.recording.buffer(memory)
         if buffer >= 0:
             self.uses.append(USE(number, buffer, WRITE))
         source = self.recording.buffer(value) if hasattr(value, "nbytes") else -1
-        self.write(number, CALL, name, start_ns, end_ns, number, site, getattr(value, "nbytes", 8), 0, a=source)
+        self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, 0, a=source)
         self.last = number
         tape.calls[variable] = number
 

@@ -155,6 +155,21 @@ def test_writes_and_rescues():
     assert copies["target_escapes"][rescue] == Answer.NO
 
 
+def test_bytes_written():
+    def f(a):
+        b = gnp.zeros((2, 5))
+        b += a
+        b += 1.0
+        b[1] = 2.0
+        b[:, 0] = a[:2]
+        b[[0, 1]] = a
+        return np.sum(b)
+
+    trace = recorded(f, X)
+    written = [(trace.name(i), int(trace.events["nbytes"][i])) for i in trace.rows(Kind.CALL) if "getitem" != trace.name(i)]
+    assert written[:-1] == [("add", 80), ("add", 80), ("setitem", 40), ("setitem", 16), ("setitem", 40)]
+
+
 def test_reads_of_values():
     def f(a):
         s = np.sum(a)
