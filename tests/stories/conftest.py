@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gradviz.cli.demo import load_program
+from gradviz.cli.demo import load_program, one_blas_thread
 from gradviz.report.profile import Profile
 from gradviz.report.recording import profile
 
@@ -36,19 +36,21 @@ def run_of(function: Any, inputs: tuple[Any, ...]) -> Run:
     return Run(result, taken)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _quiet_cores():
+    with one_blas_thread():
+        yield
+
+
 @pytest.fixture(scope="session")
 def story():
     """``story(name, version)``: the run of ``as_written`` or ``by_gradviz`` of a program."""
-    programs: dict[str, tuple[Any, tuple[Any, ...]]] = {}
     runs: dict[tuple[str, str], Run] = {}
 
     def get(name: str, version: str) -> Run:
-        if name not in programs:
-            program = load_program(name)
-            programs[name] = program, program.prepare()
         if (name, version) not in runs:
-            program, inputs = programs[name]
-            runs[name, version] = run_of(getattr(program, version), inputs)
+            program = load_program(name)
+            runs[name, version] = run_of(getattr(program, version), program.prepare())
         return runs[name, version]
 
     return get
