@@ -15,7 +15,7 @@ import numpy as np
 
 from gradviz.engine.array import FOREIGN, FRESH, USED, Array, Mark, View, bottom, constant, is_number, strip
 from gradviz.engine.call import below, escaped, innermost
-from gradviz.engine.cotangent import fit, is_basic, may_repeat, zeros
+from gradviz.engine.cotangent import add_at, fit, is_basic, may_repeat, zeros
 from gradviz.engine.like import Like
 from gradviz.engine.memory import born, held, memory_of, rescue
 from gradviz.engine.rule import RULES, Rule, rule
@@ -178,19 +178,9 @@ def axes_by_stride(array: Any) -> list[int]:
 def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
     """Do ``array <ufunc>= other`` in the array's own memory, if no pullback needs what it holds, and say whether that was done."""
     found = RULES.get(ufunc)
-    tape, memory = array.tape, array.value
-    if (
-        type(array) is View
-        or type(tape) is not Tape
-        or not tape.open
-        or type(memory) is not np.ndarray
-        or is_foreign(array)
-        or found is None
-    ):
+    if found is None or not own_memory(array, other):
         return False
-    traced = isinstance(other, Array)
-    if traced and (other.tape is not tape or type(other) is View or type(other.value) is not np.ndarray):
-        return False
+    tape, memory, traced = array.tape, array.value, isinstance(other, Array)
     y = other.value if traced else other
     active = ("x", "y") if traced else ("x",)
     if (
@@ -199,16 +189,47 @@ def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
         or held(memory, tape, array.index)
     ):
         return False
-    recorder = tape.recorder
-    start_ns = 0 if recorder is None else recorder.clock()
+    start_ns = 0 if tape.recorder is None else tape.recorder.clock()
     ufunc(memory, y, out=memory)
-    if recorder is not None:
-        recorder.wrote(tape, len(tape.log), found.name, memory, y, memory.nbytes, start_ns, recorder.clock())
     fitted = np.shape(y) != memory.shape or getattr(y, "dtype", memory.dtype) != memory.dtype
-    parents = (array.index, other.index) if traced else array.index
-    tape.log.append(found.variant((active, fitted)).keep(parents, memory, memory, y))
-    array.index = len(tape.log) - 1
+    overwritten(array, found, (active, fitted), other, (memory, y), start_ns)
     return True
+
+
+def add_into(array: Array, index: Any, value: Any) -> bool:
+    """Do ``np.add.at(array, index, value)`` as `overwrite` does; then rows added one by one cost what the rows do."""
+    if not own_memory(array, value):
+        return False
+    found, tape, memory, traced = RULES[np.add.at], array.tape, array.value, isinstance(value, Array)
+    y = value.value if traced else value
+    if np.result_type(y, memory) != memory.dtype or held(memory, tape, array.index):
+        return False
+    start_ns = 0 if tape.recorder is None else tape.recorder.clock()
+    add_at(memory, index, y)
+    overwritten(array, found, (("a", "value") if traced else ("a",), False), value, (memory, index, y), start_ns)
+    return True
+
+
+def own_memory(array: Array, other: Any) -> bool:
+    """Whether an array is all there is to its memory, on the host and on a tape that is also that of the other operand."""
+    tape = array.tape
+    if type(array) is View or type(tape) is not Tape or not tape.open or type(array.value) is not np.ndarray or is_foreign(array):
+        return False
+    return not isinstance(other, Array) or (
+        other.tape is tape and type(other) is not View and type(other.value) is np.ndarray
+    )
+
+
+def overwritten(array: Array, found: Rule, key: Any, other: Any, arguments: tuple[Any, ...], start_ns: int) -> None:
+    """Write the record of a call whose result went into the memory of its first argument."""
+    tape, memory = array.tape, array.value
+    if tape.recorder is not None:
+        end_ns = tape.recorder.clock()
+        y, nbytes = arguments[-1], memory.nbytes if len(arguments) == 2 else getattr(arguments[-1], "nbytes", memory.itemsize)
+        tape.recorder.wrote(tape, len(tape.log), found.name, memory, y, nbytes, start_ns, end_ns)
+    parents = (array.index, other.index) if isinstance(other, Array) else array.index
+    tape.log.append(found.variant(key).keep(parents, memory, *arguments))
+    array.index = len(tape.log) - 1
 
 
 def fits(y: Any, memory: Any) -> bool:

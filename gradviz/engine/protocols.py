@@ -10,7 +10,7 @@ import numpy as np
 from gradviz.engine.array import Array, bottom, is_number, snapshot
 from gradviz.engine.call import call, call_without_gradient, missing
 from gradviz.engine.cotangent import may_repeat
-from gradviz.engine.mutate import adopt, assign, below_index, overwrite, take
+from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrite, take
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, OUT_POSITION, RULES
 from gradviz.engine.straight import BINARY, REFLECTED, UNARY, take_one, write_straight_paths
 from gradviz.errors import ConversionError
@@ -114,10 +114,10 @@ def update_at(ufunc: np.ufunc, target: Any, index: Any, value: Any = None) -> No
     index = below_index(index)
     if type(index) is list:
         index = np.asarray(index, like=bottom(target))  # on a device: sent once, not again for the pullback
-    if may_repeat(index):
-        adopt(target, RULES[np.add.at](target, index, value))
-    else:
+    if not may_repeat(index):
         target[index] += value
+    elif not add_into(target, index, value):
+        adopt(target, RULES[np.add.at](target, index, value))
 
 
 # ---- functions

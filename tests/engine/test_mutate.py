@@ -121,7 +121,17 @@ def write_beside_saved(a):
     return np.sum(c) + np.sum(b)
 
 
-@pytest.mark.parametrize("f", [fill_buffer, recurrence, add_in_place, update_input, write_linear, write_beside_saved])
+def add_rows(a):
+    b = np.zeros((50, 3)) * a
+    for i in range(50):
+        np.add.at(b, [i, i], a * 2.0)
+        np.subtract.at(b, [i, 0], 1.0)
+    return np.sum(b)
+
+
+@pytest.mark.parametrize(
+    "f", [add_rows, fill_buffer, recurrence, add_in_place, update_input, write_linear, write_beside_saved]
+)
 def test_no_copy(f):
     x = X.copy()
     assert copies(f, x) == []
@@ -358,3 +368,32 @@ def test_a_constant_that_two_derivatives_keep_is_written_to():
 
     assert np.allclose(gv.grad(lambda x: np.sum(gv.grad(f)(x)))(X), 8)
     assert np.allclose(gv.jvp(gv.grad(f), (X,), (np.ones(3),))[1], 8)
+
+
+def test_rows_added_one_by_one_go_in_place():
+    with gv.profile() as p:
+        g = gv.grad(add_rows)(X)
+    assert g.tolist() == [200, 200, 200]
+    assert np.count_nonzero(p.trace.buffers["nbytes"] == 50 * 3 * 8) <= 3
+
+
+def test_add_at_spares_what_a_pullback_keeps():
+    def f(x):
+        a = x * 2.0
+        y = a * a
+        np.add.at(a, [0, 0], x[1:])
+        np.add.at(a, [2, 2], a[:2])
+        return np.sum(y * a)
+
+    h, value = 1e-6, lambda x: plain_add_at(x)
+    for k in range(3):
+        d = np.eye(3)[k] * h
+        assert np.isclose(gv.grad(f)(X)[k], (value(X + d) - value(X - d)) / (2 * h))
+
+
+def plain_add_at(x):
+    a = x * 2.0
+    y = a * a
+    np.add.at(a, [0, 0], x[1:])
+    np.add.at(a, [2, 2], a[:2])
+    return np.sum(y * a)
