@@ -22,29 +22,31 @@ const SETTLE_MS = 80;
 
 /** The bytes of one run, `chunk_nbytes` at a time: each chunk is asked for when the one before has come. */
 function download(model: Model, role: Chunk['role'], version: number): Source {
-  return () => new Promise((resolve, reject) => {
-    const nbytes = model.get(role === 'after' ? 'nbytes' : 'before_nbytes') as number;
-    const bytes = new Uint8Array(nbytes);
-    const ask = (offset: number): void => model.send({ kind: 'chunk', role, version, offset });
-    const receive = (message: Chunk, buffers: DataView[]): void => {
-      if (message?.kind !== 'chunk' || message.role !== role || message.version !== version) return;
-      const part = new Uint8Array(buffers[0].buffer, buffers[0].byteOffset, buffers[0].byteLength);
-      bytes.set(part, message.offset);
-      const next = message.offset + part.length;
-      if (next < nbytes && part.length > 0) return ask(next);
-      model.off('msg:custom', receive as never);
-      if (next < nbytes) reject(new Error('The kernel sent less than it announced.'));
-      else resolve(bytes);
-    };
-    model.on('msg:custom', receive as never);
-    ask(0);
-  });
+  return () =>
+    new Promise((resolve, reject) => {
+      const nbytes = model.get(role === 'after' ? 'nbytes' : 'before_nbytes') as number;
+      const bytes = new Uint8Array(nbytes);
+      const ask = (offset: number): void => model.send({ kind: 'chunk', role, version, offset });
+      const receive = (message: Chunk, buffers: DataView[]): void => {
+        if (message?.kind !== 'chunk' || message.role !== role || message.version !== version) return;
+        const part = new Uint8Array(buffers[0].buffer, buffers[0].byteOffset, buffers[0].byteLength);
+        bytes.set(part, message.offset);
+        const next = message.offset + part.length;
+        if (next < nbytes && part.length > 0) return ask(next);
+        model.off('msg:custom', receive as never);
+        if (next < nbytes) reject(new Error('The kernel sent less than it announced.'));
+        else resolve(bytes);
+      };
+      model.on('msg:custom', receive as never);
+      ask(0);
+    });
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const host = el.appendChild(document.createElement('div'));
   host.style.height = `${Number(model.get('height_px')) || 640}px`;
-  const before = (): Source | undefined => (Number(model.get('before_nbytes')) > 0 ? download(model, 'before', Number(model.get('version'))) : undefined);
+  const before = (): Source | undefined =>
+    Number(model.get('before_nbytes')) > 0 ? download(model, 'before', Number(model.get('version'))) : undefined;
   const after = (): Source => download(model, 'after', Number(model.get('version')));
   const viewer: Viewer = mount(host, after(), { before: before() });
   let timer = 0;
@@ -68,7 +70,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   };
   const versionChanged = (): void => void viewer.update(after(), before());
   const pushed = (message: { kind?: string }, buffers: DataView[]): void => {
-    if (message?.kind === 'push') void viewer.update(new Uint8Array(buffers[0].buffer, buffers[0].byteOffset, buffers[0].byteLength));
+    if (message?.kind === 'push')
+      void viewer.update(new Uint8Array(buffers[0].buffer, buffers[0].byteOffset, buffers[0].byteLength));
   };
   model.on('msg:custom', pushed as never);
   model.on('change:range_ns', rangeChanged);

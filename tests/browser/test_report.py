@@ -124,6 +124,33 @@ def test_zoom_changes_what_the_screen_reader_hears(open_page: OpenPage, tmp_path
     )
 
 
+def test_the_wheel_belongs_to_the_page_until_the_viewer_is_clicked(open_page: OpenPage, tmp_path: Path) -> None:
+    page = opened(open_page, tmp_path / "r.html", Profile(made_trace(steps=20), []), reduced_motion="reduce")
+    items = page.locator(".twin li")
+    expect(items).to_have_count(30)
+    before = items.all_inner_texts()
+    page.mouse.move(900, 150)
+    page.mouse.wheel(0, -600)
+    page.wait_for_timeout(600)
+    assert items.all_inner_texts() == before
+    page.mouse.click(900, 150)
+    page.keyboard.press("Escape")
+    page.mouse.wheel(0, -1500)
+    page.wait_for_timeout(800)
+    assert items.all_inner_texts() != before
+
+
+def test_a_marked_stretch_is_summed(open_page: OpenPage, tmp_path: Path) -> None:
+    page = opened(open_page, tmp_path / "r.html", Profile(made_trace(steps=20), []), reduced_motion="reduce")
+    page.keyboard.down("Shift")
+    page.mouse.move(700, 150)
+    page.mouse.down()
+    page.mouse.move(900, 150, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    expect(panel(page).get_by_role("status")).to_contain_text("in the marked stretch")
+
+
 def test_hostile_names_only_show(open_page: OpenPage, tmp_path: Path) -> None:
     odd = [
         finding(name, reason=name, remedy=name, before=name, after=name, where=name, valid_if=name)

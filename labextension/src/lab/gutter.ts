@@ -7,7 +7,10 @@ import { LineHeat } from '../viewer/links.js';
 import { Heat, Profiles } from './profiles.js';
 
 class HeatMarker extends GutterMarker {
-  constructor(private readonly heat: LineHeat, private readonly hottest_ns: number) {
+  constructor(
+    private readonly heat: LineHeat,
+    private readonly hottest_ns: number
+  ) {
     super();
   }
 
@@ -19,16 +22,23 @@ class HeatMarker extends GutterMarker {
     const { forward_ns, backward_ns, copied_nbytes, syncs, wait_ns } = this.heat;
     const mark = document.createElement('div');
     mark.className = 'gv-heat-mark';
-    for (const [kind, ns] of [['forward', forward_ns], ['backward', backward_ns]] as const) {
+    for (const [kind, ns] of [
+      ['forward', forward_ns],
+      ['backward', backward_ns]
+    ] as const) {
       const bar = mark.appendChild(document.createElement('span'));
       bar.className = `gv-heat-${kind}`;
       bar.style.opacity = String(ns > 0 ? 0.15 + (0.85 * ns) / this.hottest_ns : 0);
     }
     if (syncs > 0) mark.classList.add('gv-heat-sync');
     mark.title = [
-      `forward ${duration(forward_ns)}`, `backward ${duration(backward_ns)}`, copied_nbytes > 0 && `copied ${bytes(copied_nbytes)}`,
+      `forward ${duration(forward_ns)}`,
+      `backward ${duration(backward_ns)}`,
+      copied_nbytes > 0 && `copied ${bytes(copied_nbytes)}`,
       syncs > 0 && `${plural(syncs, 'sync')}, ${duration(wait_ns)} waited`
-    ].filter(Boolean).join('\n');
+    ]
+      .filter(Boolean)
+      .join('\n');
     return mark;
   }
 }

@@ -20,7 +20,15 @@ const documents: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   activate: (app: JupyterFrontEnd) => {
     app.docRegistry.addFileType(FILE_TYPE);
-    app.docRegistry.addWidgetFactory(new ProfileDocumentFactory({ name: 'Gradient profile', modelName: 'base64', fileTypes: ['gradviz'], defaultFor: ['gradviz'], readOnly: true }));
+    app.docRegistry.addWidgetFactory(
+      new ProfileDocumentFactory({
+        name: 'Gradient profile',
+        modelName: 'base64',
+        fileTypes: ['gradviz'],
+        defaultFor: ['gradviz'],
+        readOnly: true
+      })
+    );
   }
 };
 
@@ -45,15 +53,23 @@ const notebooks: JupyterFrontEndPlugin<void> = {
   requires: [INotebookTracker, IEditorExtensionRegistry],
   optional: [ISettingRegistry, ICommandPalette, ILabShell, ILayoutRestorer],
   activate: (
-    app: JupyterFrontEnd, tracker: INotebookTracker, editors: IEditorExtensionRegistry, registry: ISettingRegistry | null, palette: ICommandPalette | null,
-    shell: ILabShell | null, restorer: ILayoutRestorer | null
+    app: JupyterFrontEnd,
+    tracker: INotebookTracker,
+    editors: IEditorExtensionRegistry,
+    registry: ISettingRegistry | null,
+    palette: ICommandPalette | null,
+    shell: ILabShell | null,
+    restorer: ILayoutRestorer | null
   ) => {
     const profiles = new Profiles(tracker);
     let settings: ISettingRegistry.ISettings | null = null;
     const enabled = (): boolean => settings?.composite.heat !== false;
     editors.addExtension({
       name: 'gradviz:heat',
-      factory: ({ model }) => EditorExtensionRegistry.createImmutableExtension((model as { type?: string }).type === 'code' ? heatGutter(profiles, enabled) : [])
+      factory: ({ model }) =>
+        EditorExtensionRegistry.createImmutableExtension(
+          (model as { type?: string }).type === 'code' ? heatGutter(profiles, enabled) : []
+        )
     });
     void registry?.load(notebooks.id).then(loaded => {
       settings = loaded;
@@ -65,7 +81,13 @@ const notebooks: JupyterFrontEndPlugin<void> = {
   }
 };
 
-function addPanel(app: JupyterFrontEnd, profiles: Profiles, tracker: INotebookTracker, shell: ILabShell | null, restorer: ILayoutRestorer | null): void {
+function addPanel(
+  app: JupyterFrontEnd,
+  profiles: Profiles,
+  tracker: INotebookTracker,
+  shell: ILabShell | null,
+  restorer: ILayoutRestorer | null
+): void {
   const panel = new ProfilesPanel(profiles, tracker);
   app.shell.add(panel, shell ? 'right' : 'left', { rank: 700 });
   restorer?.add(panel, panel.id);
@@ -77,7 +99,12 @@ function addPanel(app: JupyterFrontEnd, profiles: Profiles, tracker: INotebookTr
   });
 }
 
-function addCommands(app: JupyterFrontEnd, settings: () => ISettingRegistry.ISettings | null, enabled: () => boolean, palette: ICommandPalette | null): void {
+function addCommands(
+  app: JupyterFrontEnd,
+  settings: () => ISettingRegistry.ISettings | null,
+  enabled: () => boolean,
+  palette: ICommandPalette | null
+): void {
   app.commands.addCommand('gradviz:toggle-heat', {
     label: 'Heat Beside Profiled Lines',
     isToggled: enabled,
@@ -85,7 +112,8 @@ function addCommands(app: JupyterFrontEnd, settings: () => ISettingRegistry.ISet
     describedBy: { args: { type: 'object', properties: {} } },
     execute: () => settings()?.set('heat', !enabled())
   });
-  for (const command of ['gradviz:show-profiles', 'gradviz:toggle-heat']) palette?.addItem({ command, category: 'Gradients' });
+  for (const command of ['gradviz:show-profiles', 'gradviz:toggle-heat'])
+    palette?.addItem({ command, category: 'Gradients' });
 }
 
 export default [documents, outputs, notebooks];

@@ -21,7 +21,10 @@ export async function goTo(panel: NotebookPanel, place: Place, source: string | 
   const cells = panel.content.widgets;
   const text = source === undefined ? null : profiledText(source);
   let index = cells.findIndex(cell => cellBody(cell.model.sharedModel.getSource()).text === text);
-  if (index < 0 && place.cell >= 0) index = cells.findIndex(cell => cell.model.type === 'code' && (cell.model as { executionCount?: number }).executionCount === place.cell);
+  if (index < 0 && place.cell >= 0)
+    index = cells.findIndex(
+      cell => cell.model.type === 'code' && (cell.model as { executionCount?: number }).executionCount === place.cell
+    );
   if (index < 0) return false;
   const cell = cells[index];
   panel.content.activeCellIndex = index;

@@ -14,7 +14,10 @@ import { NotebookProfile, Profiles } from './profiles.js';
 const MAX_FINDINGS = 5;
 
 export class ProfilesPanel extends Widget {
-  constructor(private readonly profiles: Profiles, private readonly tracker: INotebookTracker) {
+  constructor(
+    private readonly profiles: Profiles,
+    private readonly tracker: INotebookTracker
+  ) {
     super();
     this.id = 'gradviz-profiles';
     this.title.icon = profileIcon;
@@ -27,21 +30,49 @@ export class ProfilesPanel extends Widget {
 
   private render(): void {
     const found = this.profiles.of(this.tracker.currentWidget);
-    const empty = h('p', { class: 'gv-quiet' }, this.tracker.currentWidget ? 'No profiles yet. Put %%gradprofile at the top of a cell, after %load_ext gradviz.' : 'Open a notebook to see its profiles.');
-    this.node.replaceChildren(h('h2', {}, 'Gradient profiles'), ...(found.length ? found.map(profile => this.section(profile)) : [empty]));
+    const empty = h(
+      'p',
+      { class: 'gv-quiet' },
+      this.tracker.currentWidget
+        ? 'No profiles yet. Put %%gradprofile at the top of a cell, after %load_ext gradviz.'
+        : 'Open a notebook to see its profiles.'
+    );
+    this.node.replaceChildren(
+      h('h2', {}, 'Gradient profiles'),
+      ...(found.length ? found.map(profile => this.section(profile)) : [empty])
+    );
   }
 
   private section(profile: NotebookProfile): HTMLElement {
     const { trace, cell } = profile;
     const { meta } = trace;
     const peak = layMemory(trace).peak.nbytes;
-    const facts = [duration(meta.duration_ns), peak > 0 && `peak ${bytes(peak)}`, plural(meta.recorded, 'event'), meta.dropped > 0 && `${meta.dropped} dropped`, meta.simulated && 'simulated'].filter(Boolean).join(' · ');
+    const facts = [
+      duration(meta.duration_ns),
+      peak > 0 && `peak ${bytes(peak)}`,
+      plural(meta.recorded, 'event'),
+      meta.dropped > 0 && `${meta.dropped} dropped`,
+      meta.simulated && 'simulated'
+    ]
+      .filter(Boolean)
+      .join(' · ');
     const show = (): void => this.showCell(profile);
     const worst = trace.findings.slice(0, MAX_FINDINGS);
-    return h('section', {},
-      h('button', { class: 'gv-title', type: 'button', click: show }, [...new Set([clean(meta.label, 60) || 'Profile', cell.executionCount && `In[${cell.executionCount}]`])].filter(Boolean).join(' · ')),
+    return h(
+      'section',
+      {},
+      h(
+        'button',
+        { class: 'gv-title', type: 'button', click: show },
+        [...new Set([clean(meta.label, 60) || 'Profile', cell.executionCount && `In[${cell.executionCount}]`])]
+          .filter(Boolean)
+          .join(' · ')
+      ),
       h('p', { class: 'gv-quiet' }, facts),
-      worst.length ? h('ol', {}, ...worst.map(finding => this.finding(profile, finding))) : h('p', { class: 'gv-quiet' }, 'No waste found.'));
+      worst.length
+        ? h('ol', {}, ...worst.map(finding => this.finding(profile, finding)))
+        : h('p', { class: 'gv-quiet' }, 'No waste found.')
+    );
   }
 
   private finding(profile: NotebookProfile, finding: Finding): HTMLElement {
@@ -51,7 +82,17 @@ export class ProfilesPanel extends Widget {
       if (!place || !panel) return this.showCell(profile);
       void goTo(panel, place, profile.trace.sources[place.file]).then(done => void (done || this.showCell(profile)));
     };
-    return h('li', { class: `gv-${finding.harmless ? 'harmless' : 'finding'}` }, h('button', { type: 'button', click: go }, h('b', {}, cost(finding)), h('span', {}, clean(finding.title, 140)), h('span', { class: 'gv-quiet' }, clean(finding.where || str(profile.trace, -1), 80))));
+    return h(
+      'li',
+      { class: `gv-${finding.harmless ? 'harmless' : 'finding'}` },
+      h(
+        'button',
+        { type: 'button', click: go },
+        h('b', {}, cost(finding)),
+        h('span', {}, clean(finding.title, 140)),
+        h('span', { class: 'gv-quiet' }, clean(finding.where || str(profile.trace, -1), 80))
+      )
+    );
   }
 
   private showCell({ cell }: NotebookProfile): void {

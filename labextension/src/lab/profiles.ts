@@ -101,12 +101,19 @@ export class Profiles {
       }
       for (let i = 0; i < cell.outputs.length; i++) {
         const data = cell.outputs.get(i).data[MIME_TYPE] as unknown as ProfileData | undefined;
-        if (data) found.push(traceOf(data).then(trace => ({ trace, cell }), () => null)); // a damaged one says so where it is shown
+        if (data)
+          found.push(
+            traceOf(data).then(
+              trace => ({ trace, cell }),
+              () => null
+            )
+          ); // a damaged one says so where it is shown
       }
     }
     const profiles = (await Promise.all(found)).filter(p => p !== null);
     const old = this.byPanel.get(panel) ?? [];
-    if (panel.isDisposed || (profiles.length === old.length && profiles.every((p, i) => p.trace === old[i].trace))) return;
+    if (panel.isDisposed || (profiles.length === old.length && profiles.every((p, i) => p.trace === old[i].trace)))
+      return;
     this.byPanel.set(panel, profiles);
     this.index();
   }
@@ -127,7 +134,8 @@ export class Profiles {
       const text = profiledText(source);
       const lines = bySource.get(text) ?? new Map<number, LineHeat>();
       const known = lines.get(line[heat.site]);
-      if (!known || known.forward_ns + known.backward_ns < heat.forward_ns + heat.backward_ns) lines.set(line[heat.site], heat);
+      if (!known || known.forward_ns + known.backward_ns < heat.forward_ns + heat.backward_ns)
+        lines.set(line[heat.site], heat);
       bySource.set(text, lines);
     }
     for (const [text, lines] of bySource) this.heat.set(text, lines);

@@ -10,7 +10,11 @@ export interface Body {
   offset: number;
 }
 
-const comparable = (lines: string[]): string => lines.map(line => (REWRITTEN.test(line) ? '%' : line.trimEnd())).join('\n').trimEnd();
+const comparable = (lines: string[]): string =>
+  lines
+    .map(line => (REWRITTEN.test(line) ? '%' : line.trimEnd()))
+    .join('\n')
+    .trimEnd();
 
 export const profiledText = (source: string): string => comparable(source.split('\n'));
 

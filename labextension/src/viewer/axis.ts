@@ -23,7 +23,15 @@ export function timeAxis(trace: Trace): Axis {
     if (start_ns[i] < extent.from) extent.from = start_ns[i];
     if (end_ns[i] > extent.to) extent.to = end_ns[i];
   }
-  return { name: 'time', start: start_ns, end: end_ns, extent, smallest: 100, of: time => time, time: position => position };
+  return {
+    name: 'time',
+    start: start_ns,
+    end: end_ns,
+    extent,
+    smallest: 100,
+    of: time => time,
+    time: position => position
+  };
 }
 
 /** One step for each event that starts; an event reaches over all that start before it ends. */

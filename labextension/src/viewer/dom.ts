@@ -4,11 +4,19 @@ type Child = Node | string | number | null | undefined | false;
 type Props = Record<string, string | number | boolean | EventListener | undefined>;
 
 /** `h('button', { class: 'x', click: f }, 'text')`: functions are listeners, other properties attributes. */
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   return fill(document.createElement(tag), props, children);
 }
 
-export function svg<K extends keyof SVGElementTagNameMap>(tag: K, props: Props = {}, ...children: Child[]): SVGElementTagNameMap[K] {
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  props: Props = {},
+  ...children: Child[]
+): SVGElementTagNameMap[K] {
   return fill(document.createElementNS('http://www.w3.org/2000/svg', tag), props, children);
 }
 
@@ -18,13 +26,19 @@ function fill<E extends Element>(element: E, props: Props, children: Child[]): E
     else if (value === true) element.setAttribute(name, '');
     else if (value !== false && value !== undefined) element.setAttribute(name, String(value));
   }
-  element.append(...children.filter(c => c !== null && c !== undefined && c !== false).map(c => (typeof c === 'number' ? String(c) : (c as Node | string))));
+  element.append(
+    ...children
+      .filter(c => c !== null && c !== undefined && c !== false)
+      .map(c => (typeof c === 'number' ? String(c) : (c as Node | string)))
+  );
   return element;
 }
 
 /** A term with its value, for lists of facts; nothing where there is no value. */
 export const fact = (term: string, ...value: Child[]): Child[] =>
-  value.some(v => v !== '' && v !== null && v !== undefined && v !== false) ? [h('dt', {}, term), h('dd', {}, ...value)] : [];
+  value.some(v => v !== '' && v !== null && v !== undefined && v !== false)
+    ? [h('dt', {}, term), h('dd', {}, ...value)]
+    : [];
 
 /** A canvas of the right number of device pixels for its place; null while it is hidden. */
 export function context(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {

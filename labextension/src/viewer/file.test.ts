@@ -18,7 +18,8 @@ test('every column comes back as it was written', async () => {
 });
 
 test('a cut file says that it is cut', async () => {
-  for (const length of [0, 10, 1000, bytes.length - 30]) await expect(readTrace(bytes.slice(0, length))).rejects.toThrow(/cut off|not a \.gradviz/);
+  for (const length of [0, 10, 1000, bytes.length - 30])
+    await expect(readTrace(bytes.slice(0, length))).rejects.toThrow(/cut off|not a \.gradviz/);
 });
 
 test('a damaged byte is an error or a value, never a hang', async () => {
@@ -34,9 +35,9 @@ test('a newer version asks for a newer gradviz', async () => {
 });
 
 test('announced sizes are checked before memory is taken', async () => {
-  await expect(broken(m => (m.tables.events.rows = 1e8, m))).rejects.toThrow('announced');
-  await expect(broken(m => (m.tables.events.rows = 1e12, m))).rejects.toThrow('claims');
-  await expect(broken(m => (m.tables.events.rows = -1, m))).rejects.toThrow('claims');
+  await expect(broken(m => ((m.tables.events.rows = 1e8), m))).rejects.toThrow('announced');
+  await expect(broken(m => ((m.tables.events.rows = 1e12), m))).rejects.toThrow('claims');
+  await expect(broken(m => ((m.tables.events.rows = -1), m))).rejects.toThrow('claims');
 });
 
 test('a bomb stops at the announced size', async () => {
@@ -46,17 +47,25 @@ test('a bomb stops at the announced size', async () => {
 });
 
 test('unknown dtypes and encodings are named', async () => {
-  await expect(broken(m => (m.tables.events.columns.kind.dtype = 'O', m))).rejects.toThrow('events.kind has unknown dtype O');
-  await expect(broken(m => (m.tables.events.columns.kind.encoding = ['pickle'], m))).rejects.toThrow('unknown encoding');
+  await expect(broken(m => ((m.tables.events.columns.kind.dtype = 'O'), m))).rejects.toThrow(
+    'events.kind has unknown dtype O'
+  );
+  await expect(broken(m => ((m.tables.events.columns.kind.encoding = ['pickle']), m))).rejects.toThrow(
+    'unknown encoding'
+  );
 });
 
 test('references out of range are named', async () => {
-  await expect(broken(m => ({ ...m, strings: m.strings.slice(0, 2) }))).rejects.toThrow(/points at row \d+ of strings, which has 2/);
+  await expect(broken(m => ({ ...m, strings: m.strings.slice(0, 2) }))).rejects.toThrow(
+    /points at row \d+ of strings, which has 2/
+  );
 });
 
 test('what is not a gradviz file says so', async () => {
   await expect(readTrace(zip([['other.txt', Buffer.from('x')]]))).rejects.toThrow('not a .gradviz file');
-  await expect(Archive.open(zip([['manifest.json', Buffer.from('{"format": NaN}')]]))).rejects.toThrow('not valid JSON');
+  await expect(Archive.open(zip([['manifest.json', Buffer.from('{"format": NaN}')]]))).rejects.toThrow(
+    'not valid JSON'
+  );
 });
 
 test('findings with odd values become harmless ones', async () => {

@@ -76,14 +76,21 @@ function parseManifest(text: string): Manifest {
   }
   if (manifest?.format !== 'gradviz') throw new FileError('This is not a .gradviz file.');
   if (manifest.version !== VERSION) {
-    throw new FileError(`This file has format version ${manifest.version}; this viewer reads version ${VERSION}. Update gradviz to open it.`);
+    throw new FileError(
+      `This file has format version ${manifest.version}; this viewer reads version ${VERSION}. Update gradviz to open it.`
+    );
   }
   const objects = [manifest.meta, manifest.sources, manifest.tables];
   if (objects.some(o => typeof o !== 'object' || o === null) || !Array.isArray(manifest.strings)) {
     throw new FileError('The manifest lacks meta, strings, sources or tables.');
   }
   for (const [name, table] of Object.entries(manifest.tables)) {
-    if (!Number.isInteger(table?.rows) || table.rows < 0 || table.rows > MAX_ROWS || typeof table.columns !== 'object') {
+    if (
+      !Number.isInteger(table?.rows) ||
+      table.rows < 0 ||
+      table.rows > MAX_ROWS ||
+      typeof table.columns !== 'object'
+    ) {
       throw new FileError(`Table ${name} claims ${table?.rows} rows.`);
     }
   }
@@ -97,12 +104,14 @@ function readDirectory(bytes: Uint8Array): Map<string, Entry> {
   let end = bytes.length - 22;
   const stop = Math.max(0, end - 0xffff);
   while (end >= stop && view.getUint32(end, true) !== 0x06054b50) end--;
-  if (end < stop || end < 0) throw new FileError('This is not a .gradviz file, or it is cut off: the end of the zip is missing.');
+  if (end < stop || end < 0)
+    throw new FileError('This is not a .gradviz file, or it is cut off: the end of the zip is missing.');
   const count = view.getUint16(end + 10, true);
   let at = view.getUint32(end + 16, true);
   const entries = new Map<string, Entry>();
   for (let i = 0; i < count; i++) {
-    if (at + 46 > bytes.length || view.getUint32(at, true) !== 0x02014b50) throw new FileError('The zip directory is damaged.');
+    if (at + 46 > bytes.length || view.getUint32(at, true) !== 0x02014b50)
+      throw new FileError('The zip directory is damaged.');
     const [nameLength, extraLength, commentLength] = [28, 30, 32].map(o => view.getUint16(at + o, true));
     const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength));
     const local = view.getUint32(at + 42, true);
@@ -119,15 +128,18 @@ function readDirectory(bytes: Uint8Array): Map<string, Entry> {
 }
 
 async function unpack(bytes: Uint8Array, entry: Entry, expectedNbytes: number): Promise<Uint8Array> {
-  if (entry.offset + entry.packedNbytes > bytes.length) throw new FileError('The file is cut off: a column lies beyond its end.');
+  if (entry.offset + entry.packedNbytes > bytes.length)
+    throw new FileError('The file is cut off: a column lies beyond its end.');
   const packed = bytes.subarray(entry.offset, entry.offset + entry.packedNbytes);
-  if (entry.nbytes !== expectedNbytes) throw new FileError(`A column holds ${entry.nbytes} bytes where ${expectedNbytes} were announced.`);
+  if (entry.nbytes !== expectedNbytes)
+    throw new FileError(`A column holds ${entry.nbytes} bytes where ${expectedNbytes} were announced.`);
   if (entry.method === 0) {
     if (packed.length !== expectedNbytes) throw new FileError('A stored column has the wrong length.');
     return packed.slice();
   }
   if (entry.method !== 8) throw new FileError(`Zip method ${entry.method} is not supported.`);
-  if (expectedNbytes > packed.length * DEFLATE_MAX_RATIO + 64) throw new FileError('A column claims to inflate beyond what deflate can do.');
+  if (expectedNbytes > packed.length * DEFLATE_MAX_RATIO + 64)
+    throw new FileError('A column claims to inflate beyond what deflate can do.');
   return inflate(packed, expectedNbytes);
 }
 
@@ -154,9 +166,11 @@ async function inflate(packed: Uint8Array, nbytes: number): Promise<Uint8Array> 
 
 function parseDtype(spec: ColumnSpec, name: string): { kind: string; size: number } {
   const match = /^[<|]?([iuf])([1248])$/.exec(String(spec?.dtype));
-  if (!match || (match[1] === 'f' && match[2] !== '8')) throw new FileError(`Column ${name} has unknown dtype ${spec?.dtype}.`);
+  if (!match || (match[1] === 'f' && match[2] !== '8'))
+    throw new FileError(`Column ${name} has unknown dtype ${spec?.dtype}.`);
   const known = ['', 'delta', 'shuffle', 'delta,shuffle'];
-  if (!Array.isArray(spec.encoding) || !known.includes(spec.encoding.join())) throw new FileError(`Column ${name} has unknown encoding.`);
+  if (!Array.isArray(spec.encoding) || !known.includes(spec.encoding.join()))
+    throw new FileError(`Column ${name} has unknown encoding.`);
   return { kind: match[1], size: Number(match[2]) };
 }
 

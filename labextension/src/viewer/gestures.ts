@@ -69,7 +69,9 @@ export function attachGestures(element: HTMLElement, session: Session, targets: 
       const shift = (event.deltaX || event.deltaY) * unit * scale().perPx;
       session.setRange({ from: range.from + shift, to: range.to + shift });
     } else {
-      session.setRange(zoomed(range, Math.exp(event.deltaY * unit * (pinch ? 0.01 : 0.002)), scale().value(Math.max(GUTTER_PX, x))));
+      session.setRange(
+        zoomed(range, Math.exp(event.deltaY * unit * (pinch ? 0.01 : 0.002)), scale().value(Math.max(GUTTER_PX, x)))
+      );
     }
   }
 }

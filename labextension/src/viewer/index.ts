@@ -89,7 +89,14 @@ export function mount(element: HTMLElement, source: Source, options: Options = {
       if (mine !== turn) return;
       screen?.stop();
       screen = null;
-      root.replaceChildren(h('p', { class: 'message', role: 'alert' }, h('b', {}, 'This profile cannot be shown.'), (error as Error).message));
+      root.replaceChildren(
+        h(
+          'p',
+          { class: 'message', role: 'alert' },
+          h('b', {}, 'This profile cannot be shown.'),
+          (error as Error).message
+        )
+      );
       if (!(error instanceof FileError)) throw error;
     }
   };
@@ -97,7 +104,8 @@ export function mount(element: HTMLElement, source: Source, options: Options = {
   return {
     ready: update(source),
     update,
-    setRange: range => screen?.session.setRange({ from: screen.session.axis.of(range.from), to: screen.session.axis.of(range.to) }),
+    setRange: range =>
+      screen?.session.setRange({ from: screen.session.axis.of(range.from), to: screen.session.axis.of(range.to) }),
     onRange: listener => void ranges.push(listener),
     select: selection => {
       if (!screen) return;
@@ -114,7 +122,8 @@ export function mount(element: HTMLElement, source: Source, options: Options = {
   };
 }
 
-const read = async (source: Source): Promise<Trace> => readTrace(typeof source === 'function' ? await source() : source);
+const read = async (source: Source): Promise<Trace> =>
+  readTrace(typeof source === 'function' ? await source() : source);
 
 /** All views of one trace. */
 class Screen {
@@ -142,8 +151,17 @@ class Screen {
     root.replaceChildren(
       header.element,
       h('aside', { class: 'side' }, new FindingsView(session).element),
-      h('main', { class: 'main' }, new RulerView(session).canvas, timeline.element, memory.canvas, tabs(session, panels)),
-      this.twin.element, tip.element, help
+      h(
+        'main',
+        { class: 'main' },
+        new RulerView(session).canvas,
+        timeline.element,
+        memory.canvas,
+        tabs(session, panels)
+      ),
+      this.twin.element,
+      tip.element,
+      help
     );
     listenToKeys(root, session, timeline, { '/': () => header.search.focus(), '?': () => help.showModal() });
     session.state.on(['selection'], () => this.tellLine(options));
@@ -191,7 +209,13 @@ function tabs(session: Session, panels: Record<Panel, HTMLElement>): HTMLElement
   const { state } = session;
   const body = h('div', { role: 'tabpanel', tabindex: 0 });
   const buttons = PANELS.map((panel, i) =>
-    h('button', { role: 'tab', type: 'button', id: `gv-tab-${panel}`, click: () => state.set({ panel }) }, panel[0].toUpperCase() + panel.slice(1), h('kbd', { 'aria-hidden': 'true' }, i + 1)));
+    h(
+      'button',
+      { role: 'tab', type: 'button', id: `gv-tab-${panel}`, click: () => state.set({ panel }) },
+      panel[0].toUpperCase() + panel.slice(1),
+      h('kbd', { 'aria-hidden': 'true' }, i + 1)
+    )
+  );
   const show = (): void => {
     const { panel } = state.now;
     buttons.forEach((button, i) => button.setAttribute('aria-selected', String(PANELS[i] === panel)));

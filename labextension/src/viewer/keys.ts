@@ -21,7 +21,8 @@ function pan(session: Session, share: number): void {
 function zoom(session: Session, factor: number): void {
   const { range, selection } = session.state.now;
   const centre = (range.from + range.to) / 2;
-  const chosen = selection?.kind === 'event' ? (session.axis.start[selection.id] + session.axis.end[selection.id]) / 2 : centre;
+  const chosen =
+    selection?.kind === 'event' ? (session.axis.start[selection.id] + session.axis.end[selection.id]) / 2 : centre;
   session.setRange(zoomed(range, factor, chosen >= range.from && chosen <= range.to ? chosen : centre));
 }
 
@@ -44,7 +45,10 @@ function finding(session: Session, direction: 1 | -1): void {
   if (!findings.length) return;
   const current = selection?.kind === 'finding' ? selection.id : direction > 0 ? -1 : 0;
   const id = (current + direction + findings.length) % findings.length;
-  session.state.set({ selection: { kind: 'finding', id }, panel: session.state.now.panel === 'compare' ? 'details' : session.state.now.panel });
+  session.state.set({
+    selection: { kind: 'finding', id },
+    panel: session.state.now.panel === 'compare' ? 'details' : session.state.now.panel
+  });
   session.reveal(findings[id].events);
 }
 
@@ -54,7 +58,7 @@ function partner(session: Session, timeline: TimelineView): void {
   const event = session.eventsOf(selection)[0];
   if (event === undefined) return;
   const call = session.trace.events.call[event];
-  const goal = call >= 0 && call !== event ? call : session.links.ofCall(event).find(e => e !== event) ?? -1;
+  const goal = call >= 0 && call !== event ? call : (session.links.ofCall(event).find(e => e !== event) ?? -1);
   if (goal < 0) return;
   session.state.select({ kind: 'event', id: goal });
   session.reveal([goal]);
@@ -81,12 +85,25 @@ export const KEYS: Key[] = [
   { keys: ['b'], title: 'back to what was selected before', run: s => s.state.back() },
   { keys: ['m'], title: 'set or remove a mark', run: mark },
   { keys: ['o'], title: 'time or event order', run: s => s.state.set({ order: !s.state.now.order }) },
-  { keys: ['1', '2', '3', '4', '5'], title: `views: ${PANELS.join(', ')}`, run: (s, _, key) => s.state.set({ panel: PANELS[Number(key) - 1] }) },
-  { keys: ['Escape'], title: 'clear search, stretch, selection', run: s => s.state.set(s.state.now.query || s.state.now.area ? { query: '', area: null } : { selection: null }) }
+  {
+    keys: ['1', '2', '3', '4', '5'],
+    title: `views: ${PANELS.join(', ')}`,
+    run: (s, _, key) => s.state.set({ panel: PANELS[Number(key) - 1] })
+  },
+  {
+    keys: ['Escape'],
+    title: 'clear search, stretch, selection',
+    run: s => s.state.set(s.state.now.query || s.state.now.area ? { query: '', area: null } : { selection: null })
+  }
 ];
 
 /** Obeys keys pressed anywhere in the viewer except where text is typed. */
-export function listenToKeys(element: HTMLElement, session: Session, timeline: TimelineView, extra: Record<string, () => void>): void {
+export function listenToKeys(
+  element: HTMLElement,
+  session: Session,
+  timeline: TimelineView,
+  extra: Record<string, () => void>
+): void {
   element.addEventListener('keydown', event => {
     const target = event.composedPath()[0] as HTMLElement;
     const typing = target.matches?.('input, select, textarea');

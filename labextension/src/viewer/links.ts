@@ -116,8 +116,13 @@ export class Links {
       const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
       return lines.map(line => ({
         site: Number.isInteger(line?.site) && line.site < this.trace.sites.rows ? line.site : -1,
-        forward_ns: number(line?.forward_ns), backward_ns: number(line?.backward_ns), calls: number(line?.calls), copies: number(line?.copies),
-        copied_nbytes: number(line?.copied_nbytes), syncs: number(line?.syncs), wait_ns: number(line?.wait_ns)
+        forward_ns: number(line?.forward_ns),
+        backward_ns: number(line?.backward_ns),
+        calls: number(line?.calls),
+        copies: number(line?.copies),
+        copied_nbytes: number(line?.copied_nbytes),
+        syncs: number(line?.syncs),
+        wait_ns: number(line?.wait_ns)
       }));
     });
   }
@@ -128,12 +133,15 @@ export class Links {
       const total = { forward_ns: 0, backward_ns: 0, calls: 0, copies: 0, copied_nbytes: 0, syncs: 0, wait_ns: 0 };
       const whole = this.wholeLines();
       if (whole) {
-        for (const line of whole) for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += line[key];
+        for (const line of whole)
+          for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += line[key];
         return total;
       }
       const { events, copies, syncs } = this.trace;
       const own = this.self_ns();
-      for (let e = 0; e < events.rows; e++) if (isHostWork(this.trace, e)) total[isBackward(this.trace, e) ? 'backward_ns' : 'forward_ns'] += Math.max(0, own[e]);
+      for (let e = 0; e < events.rows; e++)
+        if (isHostWork(this.trace, e))
+          total[isBackward(this.trace, e) ? 'backward_ns' : 'forward_ns'] += Math.max(0, own[e]);
       for (let row = 0; row < copies.rows; row++) total.copied_nbytes += copies.nbytes[row];
       for (let row = 0; row < syncs.rows; row++) {
         if (!syncs.on_device[row]) continue;
@@ -158,7 +166,8 @@ export interface LineHeat {
   wait_ns: number;
 }
 
-const rowOf = (events: Column): Map<number, number> => new Map(Array.from(events, (event, row) => [event, row] as const));
+const rowOf = (events: Column): Map<number, number> =>
+  new Map(Array.from(events, (event, row) => [event, row] as const));
 
 export function isHostWork(trace: Trace, event: number): boolean {
   const { kind, lane } = trace.events;
@@ -166,4 +175,6 @@ export function isHostWork(trace: Trace, event: number): boolean {
 }
 
 export const isBackward = (trace: Trace, event: number): boolean =>
-  (trace.events.flags[event] & Flag.BACKWARD) !== 0 || trace.events.kind[event] === Kind.PULLBACK || trace.events.kind[event] === Kind.ACCUMULATE;
+  (trace.events.flags[event] & Flag.BACKWARD) !== 0 ||
+  trace.events.kind[event] === Kind.PULLBACK ||
+  trace.events.kind[event] === Kind.ACCUMULATE;

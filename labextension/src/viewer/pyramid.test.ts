@@ -3,7 +3,7 @@ import { Pyramid } from './pyramid.js';
 
 function row(n: number, seed = 1): { ids: Int32Array; start: Float64Array; end: Float64Array } {
   let state = seed;
-  const random = (): number => ((state = (Math.imul(state, 1103515245) + 12345) >>> 0) / 4294967296);
+  const random = (): number => (state = (Math.imul(state, 1103515245) + 12345) >>> 0) / 4294967296;
   const [start, end] = [new Float64Array(n), new Float64Array(n)];
   let now = 0;
   for (let i = 0; i < n; i++) {
@@ -17,7 +17,12 @@ function row(n: number, seed = 1): { ids: Int32Array; start: Float64Array; end: 
 test('without merging every event of the window comes, in order', () => {
   const { ids, start, end } = row(3000);
   const pyramid = new Pyramid(ids, start, end);
-  for (const [from, to] of [[0, Infinity], [1000, 20_000], [5e4, 5e4], [-10, -5]]) {
+  for (const [from, to] of [
+    [0, Infinity],
+    [1000, 20_000],
+    [5e4, 5e4],
+    [-10, -5]
+  ]) {
     const seen: number[] = [];
     pyramid.query(from, to, 0, event => seen.push(event));
     expect(seen).toEqual(Array.from(ids).filter(e => end[e] >= from && start[e] <= to));

@@ -21,7 +21,8 @@ export class Pyramid {
     private readonly start: ArrayLike<number>,
     private readonly end: ArrayLike<number>
   ) {
-    for (let below = ids.length; below > 1; below = Math.ceil(below / FAN)) this.levels.push(this.build(Math.ceil(below / FAN), below));
+    for (let below = ids.length; below > 1; below = Math.ceil(below / FAN))
+      this.levels.push(this.build(Math.ceil(below / FAN), below));
   }
 
   private build(blocks: number, below: number): Level {
@@ -49,7 +50,15 @@ export class Pyramid {
     if (this.ids.length) this.visit(this.levels.length, 0, FAN ** this.levels.length, from, to, resolution, emit);
   }
 
-  private visit(height: number, block: number, size: number, from: number, to: number, resolution: number, emit: Emit): void {
+  private visit(
+    height: number,
+    block: number,
+    size: number,
+    from: number,
+    to: number,
+    resolution: number,
+    emit: Emit
+  ): void {
     const first = block * size;
     if (first >= this.ids.length) return;
     const start = this.start[this.ids[first]];
@@ -58,6 +67,8 @@ export class Pyramid {
     if (start > to || end < from) return;
     if (height === 0) emit(event, start, end, 1);
     else if (end - start <= resolution) emit(event, start, end, Math.min(size, this.ids.length - first));
-    else for (let child = 0; child < FAN; child++) this.visit(height - 1, block * FAN + child, size / FAN, from, to, resolution, emit);
+    else
+      for (let child = 0; child < FAN; child++)
+        this.visit(height - 1, block * FAN + child, size / FAN, from, to, resolution, emit);
   }
 }

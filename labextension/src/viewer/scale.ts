@@ -8,7 +8,11 @@ export interface Range {
 export class Scale {
   readonly perPx: number;
 
-  constructor(readonly range: Range, readonly leftPx: number, readonly widthPx: number) {
+  constructor(
+    readonly range: Range,
+    readonly leftPx: number,
+    readonly widthPx: number
+  ) {
     this.perPx = (range.to - range.from) / Math.max(1, widthPx);
   }
 

@@ -31,15 +31,26 @@ export class Session {
   private litFor: unknown[] = [];
   private litMask: Uint8Array | null = null;
 
-  constructor(readonly trace: Trace, readonly before: Trace | null, readonly themeName: ThemeName, readonly root: HTMLElement) {
+  constructor(
+    readonly trace: Trace,
+    readonly before: Trace | null,
+    readonly themeName: ThemeName,
+    readonly root: HTMLElement
+  ) {
     this.links = new Links(trace);
     this.time = timeAxis(trace);
     this.theme = isDark(themeName) ? DARK : LIGHT;
     this.byStart = nestingOrder(trace.events.start_ns, trace.events.end_ns);
     const worst = trace.findings.findIndex(f => !f.harmless);
     this.state = new State({
-      range: this.time.extent, selection: worst >= 0 ? { kind: 'finding', id: worst } : null, area: null, hover: -1, marks: [], order: false,
-      panel: before ? 'compare' : worst >= 0 && trace.sites.rows > 0 ? 'source' : 'details', query: ''
+      range: this.time.extent,
+      selection: worst >= 0 ? { kind: 'finding', id: worst } : null,
+      area: null,
+      hover: -1,
+      marks: [],
+      order: false,
+      panel: before ? 'compare' : worst >= 0 && trace.sites.rows > 0 ? 'source' : 'details',
+      query: ''
     });
     this.state.on(['order'], () => this.switchAxis());
     this.state.on(['range', 'selection', 'area', 'hover', 'marks', 'query'], () => this.invalidate());
@@ -63,7 +74,11 @@ export class Session {
     const [from, to] = this.state.now.order ? [this.time, this.axis] : [this.order ?? this.time, this.time];
     const move = (range: Range): Range => ({ from: to.of(from.time(range.from)), to: to.of(from.time(range.to)) });
     const { area, marks, range } = this.state.now;
-    this.state.set({ range: clampRange(move(range), to.extent, to.smallest), area: area && move(area), marks: marks.map(m => to.of(from.time(m))) });
+    this.state.set({
+      range: clampRange(move(range), to.extent, to.smallest),
+      area: area && move(area),
+      marks: marks.map(m => to.of(from.time(m)))
+    });
     this.invalidate();
   }
 
@@ -83,7 +98,12 @@ export class Session {
     const step = (): void => {
       const t = Math.min(1, (performance.now() - started) / 160);
       const eased = t * (2 - t);
-      this.state.set({ range: t === 1 ? goal : { from: begin.from + (goal.from - begin.from) * eased, to: begin.to + (goal.to - begin.to) * eased } });
+      this.state.set({
+        range:
+          t === 1
+            ? goal
+            : { from: begin.from + (goal.from - begin.from) * eased, to: begin.to + (goal.to - begin.to) * eased }
+      });
       if (t < 1) this.animation = requestAnimationFrame(step);
     };
     step();
@@ -92,18 +112,24 @@ export class Session {
   /** The events a selection stands for. */
   eventsOf(selection: Selection | null): ArrayLike<number> {
     switch (selection?.kind) {
-      case 'event': return [selection.id];
-      case 'finding': return this.links.evidence(selection.id);
-      case 'site': return this.links.ofSite(selection.id);
-      case 'buffer': return this.eventsOfBuffer(selection.id);
-      default: return [];
+      case 'event':
+        return [selection.id];
+      case 'finding':
+        return this.links.evidence(selection.id);
+      case 'site':
+        return this.links.ofSite(selection.id);
+      case 'buffer':
+        return this.eventsOfBuffer(selection.id);
+      default:
+        return [];
     }
   }
 
   private eventsOfBuffer(buffer: number): number[] {
     const { copies, buffers } = this.trace;
     const events = buffers.alloc_event[buffer] >= 0 ? [buffers.alloc_event[buffer]] : [];
-    for (let row = 0; row < copies.rows; row++) if (copies.source[row] === buffer || copies.target[row] === buffer) events.push(copies.event[row]);
+    for (let row = 0; row < copies.rows; row++)
+      if (copies.source[row] === buffer || copies.target[row] === buffer) events.push(copies.event[row]);
     return events;
   }
 
@@ -130,9 +156,13 @@ export class Session {
     const wanted = query.toLowerCase();
     const hit = strings.map(text => text.toLowerCase().includes(wanted));
     const refers = (column: Column, row: number): boolean => column[row] >= 0 && hit[column[row]];
-    const siteHit = Array.from({ length: sites.rows }, (_, s) => refers(sites.text_str, s) || refers(sites.file_str, s) || refers(sites.function_str, s));
+    const siteHit = Array.from(
+      { length: sites.rows },
+      (_, s) => refers(sites.text_str, s) || refers(sites.file_str, s) || refers(sites.function_str, s)
+    );
     const mask = new Uint8Array(events.rows);
-    for (let e = 0; e < events.rows; e++) mask[e] = refers(events.name_str, e) || (events.site[e] >= 0 && siteHit[events.site[e]]) ? 1 : 0;
+    for (let e = 0; e < events.rows; e++)
+      mask[e] = refers(events.name_str, e) || (events.site[e] >= 0 && siteHit[events.site[e]]) ? 1 : 0;
     return mask;
   }
 

@@ -18,11 +18,25 @@ export interface Theme {
 }
 
 const KIND_COLOURS: Record<string, string> = {
-  call: '#5a8dcf', pullback: '#dd9f3d', accumulate: '#3f9f8b', copy: '#b765a7', sync: '#d1495b', kernel: '#7688a8', span: '#b4bdc9', compile: '#9187c9',
+  call: '#5a8dcf',
+  pullback: '#dd9f3d',
+  accumulate: '#3f9f8b',
+  copy: '#b765a7',
+  sync: '#d1495b',
+  kernel: '#7688a8',
+  span: '#b4bdc9',
+  compile: '#9187c9',
   collect: '#9c9384'
 };
 const ROLE_COLOURS: Record<string, string> = {
-  input: '#9aa5b4', output: '#2f6fb0', value: '#8fb5e3', saved: '#dd9f3d', cotangent: '#63b9a6', accumulator: '#2a7566', copy: '#b765a7', temporary: '#c9c3b8'
+  input: '#9aa5b4',
+  output: '#2f6fb0',
+  value: '#8fb5e3',
+  saved: '#dd9f3d',
+  cotangent: '#63b9a6',
+  accumulator: '#2a7566',
+  copy: '#b765a7',
+  temporary: '#c9c3b8'
 };
 
 function mix(colour: string, other: string, share: number): string {
@@ -34,15 +48,35 @@ function mix(colour: string, other: string, share: number): string {
 }
 
 function theme(dark: boolean, chrome: Omit<Theme, 'dark' | 'kinds' | 'roles'>): Theme {
-  const shades = (colour: string): string[] => [0, 0.13, 0.26].map(share => mix(colour, dark ? chrome.background : '#ffffff', share + (dark ? 0.1 : 0)));
-  return { dark, ...chrome, kinds: KINDS.map(kind => shades(KIND_COLOURS[kind])), roles: ROLES.map(role => shades(ROLE_COLOURS[role])[0]) };
+  const shades = (colour: string): string[] =>
+    [0, 0.13, 0.26].map(share => mix(colour, dark ? chrome.background : '#ffffff', share + (dark ? 0.1 : 0)));
+  return {
+    dark,
+    ...chrome,
+    kinds: KINDS.map(kind => shades(KIND_COLOURS[kind])),
+    roles: ROLES.map(role => shades(ROLE_COLOURS[role])[0])
+  };
 }
 
 export const LIGHT = theme(false, {
-  ink: '#1d2430', muted: '#5d6877', faint: '#d6dbe2', line: '#e6e9ee', panel: '#f7f8fa', background: '#ffffff', accent: '#2261c9', alarm: '#b3263a'
+  ink: '#1d2430',
+  muted: '#5d6877',
+  faint: '#d6dbe2',
+  line: '#e6e9ee',
+  panel: '#f7f8fa',
+  background: '#ffffff',
+  accent: '#2261c9',
+  alarm: '#b3263a'
 });
 export const DARK = theme(true, {
-  ink: '#e2e6ec', muted: '#98a3b2', faint: '#3d4653', line: '#2b323c', panel: '#1c2128', background: '#15191f', accent: '#7aaeff', alarm: '#ff8592'
+  ink: '#e2e6ec',
+  muted: '#98a3b2',
+  faint: '#3d4653',
+  line: '#2b323c',
+  panel: '#1c2128',
+  background: '#15191f',
+  accent: '#7aaeff',
+  alarm: '#ff8592'
 });
 
 export type ThemeName = 'light' | 'dark' | 'auto';
@@ -59,7 +93,10 @@ export function isDark(name: ThemeName): boolean {
 /** Calls back whenever the host's theme changes; returns how to stop. */
 export function watchTheme(changed: () => void): () => void {
   const observer = new MutationObserver(changed);
-  observer.observe(document.body, { attributes: true, attributeFilter: ['data-jp-theme-light', 'data-vscode-theme-kind'] });
+  observer.observe(document.body, {
+    attributes: true,
+    attributeFilter: ['data-jp-theme-light', 'data-vscode-theme-kind']
+  });
   const media = globalThis.matchMedia?.('(prefers-color-scheme: dark)');
   media?.addEventListener?.('change', changed);
   return () => {

@@ -2,16 +2,52 @@
 
 import { Archive, Column, FileError } from './file.js';
 
-export const Kind = { CALL: 0, PULLBACK: 1, ACCUMULATE: 2, COPY: 3, SYNC: 4, KERNEL: 5, SPAN: 6, COMPILE: 7, COLLECT: 8 } as const;
+export const Kind = {
+  CALL: 0,
+  PULLBACK: 1,
+  ACCUMULATE: 2,
+  COPY: 3,
+  SYNC: 4,
+  KERNEL: 5,
+  SPAN: 6,
+  COMPILE: 7,
+  COLLECT: 8
+} as const;
 export const KINDS = ['call', 'pullback', 'accumulate', 'copy', 'sync', 'kernel', 'span', 'compile', 'collect'];
 export const Flag = { BACKWARD: 1, RECOMPUTED: 2, FAILED: 4, OPEN: 8, SIMULATED: 16 } as const;
 export const REASONS = [
-  'explicit', 'saved value', "caller's array", 'contiguous layout', 'dtype', 'broadcast made real', 'first accumulation', 'zeros for an indexed part',
-  'scalar read', 'constant upload', 'transfer', 'returned', 'reshape', 'advanced index', 'defensive', 'unknown'
+  'explicit',
+  'saved value',
+  "caller's array",
+  'contiguous layout',
+  'dtype',
+  'broadcast made real',
+  'first accumulation',
+  'zeros for an indexed part',
+  'scalar read',
+  'constant upload',
+  'transfer',
+  'returned',
+  'reshape',
+  'advanced index',
+  'defensive',
+  'unknown'
 ];
 export const DIRECTIONS = ['host → host', 'host → device', 'device → host', 'device → device'];
 export const TRIGGERS = [
-  'item', 'float', 'int', 'bool', 'complex', 'get', 'print', 'shape', 'mask', 'explicit', 'tolist', 'pageable', 'allocation'
+  'item',
+  'float',
+  'int',
+  'bool',
+  'complex',
+  'get',
+  'print',
+  'shape',
+  'mask',
+  'explicit',
+  'tolist',
+  'pageable',
+  'allocation'
 ];
 export const ANSWERS = ['no', 'yes', 'unknown'];
 export const ROLES = ['input', 'output', 'value', 'saved', 'cotangent', 'accumulator', 'copy', 'temporary'];
@@ -23,11 +59,32 @@ export const LaneKind = { THREAD: 0, STREAM: 1, COPY_ENGINE: 2 } as const;
 const COLUMNS = {
   events: ['kind', 'name_str', 'lane', 'start_ns', 'end_ns', 'parent', 'call', 'site', 'flags', 'nbytes'],
   copies: [
-    'event', 'source', 'target', 'nbytes', 'direction', 'reason', 'because', 'source_read_later', 'source_written_later', 'target_read_later',
-    'target_written_later', 'target_escapes'
+    'event',
+    'source',
+    'target',
+    'nbytes',
+    'direction',
+    'reason',
+    'because',
+    'source_read_later',
+    'source_written_later',
+    'target_read_later',
+    'target_written_later',
+    'target_escapes'
   ],
   syncs: ['event', 'trigger', 'stream', 'nbytes', 'host_wait_ns', 'device_idle_ns', 'value_used', 'on_device'],
-  buffers: ['device', 'nbytes', 'reserved_nbytes', 'alloc_ns', 'free_ns', 'alloc_event', 'role', 'dtype_str', 'shape_str', 'from_pool'],
+  buffers: [
+    'device',
+    'nbytes',
+    'reserved_nbytes',
+    'alloc_ns',
+    'free_ns',
+    'alloc_event',
+    'role',
+    'dtype_str',
+    'shape_str',
+    'from_pool'
+  ],
   uses: ['event', 'buffer', 'how'],
   contributions: ['event', 'variable', 'buffer', 'state', 'nbytes', 'useful_nbytes', 'used', 'denormals'],
   sites: ['file_str', 'line', 'function_str', 'cell', 'cell_hash_str', 'text_str'],
@@ -40,8 +97,19 @@ export type Table<T extends TableName> = { [C in (typeof COLUMNS)[T][number]]: C
 
 /** What each reference column points into; -1 is "none". */
 const REFERENCES: Record<string, TableName | 'strings'> = {
-  lane: 'lanes', parent: 'events', call: 'events', site: 'sites', event: 'events', source: 'buffers', target: 'buffers', because: 'events',
-  stream: 'lanes', alloc_event: 'events', buffer: 'buffers', variable: 'events', device: 'devices'
+  lane: 'lanes',
+  parent: 'events',
+  call: 'events',
+  site: 'sites',
+  event: 'events',
+  source: 'buffers',
+  target: 'buffers',
+  because: 'events',
+  stream: 'lanes',
+  alloc_event: 'events',
+  buffer: 'buffers',
+  variable: 'events',
+  device: 'devices'
 };
 
 export interface Finding {
@@ -103,7 +171,13 @@ export async function readTrace(bytes: Uint8Array): Promise<Trace> {
   const names = ['events', 'copies', 'syncs', 'buffers', 'sites', 'lanes', 'devices'] as const;
   const tables = await Promise.all(names.map(name => readTable(archive, name)));
   const [events, copies, syncs, buffers, sites, lanes, devices] = tables as unknown as [
-    Table<'events'>, Table<'copies'>, Table<'syncs'>, Table<'buffers'>, Table<'sites'>, Table<'lanes'>, Table<'devices'>
+    Table<'events'>,
+    Table<'copies'>,
+    Table<'syncs'>,
+    Table<'buffers'>,
+    Table<'sites'>,
+    Table<'lanes'>,
+    Table<'devices'>
   ];
   const { manifest } = archive;
   const lazy = new Map<string, Promise<unknown>>();
@@ -119,7 +193,13 @@ export async function readTrace(bytes: Uint8Array): Promise<Trace> {
     findings: manifest.findings.map(f => readFinding(f, events.rows, buffers.rows, sites.rows)),
     view: manifest.view,
     nbytes: bytes.length,
-    events, copies, syncs, buffers, sites, lanes, devices,
+    events,
+    copies,
+    syncs,
+    buffers,
+    sites,
+    lanes,
+    devices,
     uses: () => once('uses'),
     contributions: () => once('contributions')
   };
@@ -145,12 +225,15 @@ function checkReferences(archive: Archive, table: string, name: string, column: 
   const limit = target === 'strings' ? archive.manifest.strings.length : archive.rows(target);
   for (let row = 0; row < column.length; row++) {
     if (column[row] >= limit || column[row] < -1) {
-      throw new FileError(`Row ${row} of ${table}.${name} points at row ${column[row]} of ${target}, which has ${limit}.`);
+      throw new FileError(
+        `Row ${row} of ${table}.${name} points at row ${column[row]} of ${target}, which has ${limit}.`
+      );
     }
   }
 }
 
-const number = (value: unknown, otherwise = 0): number => (typeof value === 'number' && Number.isFinite(value) ? value : otherwise);
+const number = (value: unknown, otherwise = 0): number =>
+  typeof value === 'number' && Number.isFinite(value) ? value : otherwise;
 const text = (value: unknown): string => (value === null || value === undefined ? '' : String(value));
 
 function readMeta(meta: Record<string, unknown>, events: Table<'events'>, buffers: number): Meta {
@@ -174,11 +257,25 @@ function readFinding(raw: unknown, events: number, buffers: number, sites: numbe
   const ids = (value: unknown, limit: number): number[] =>
     Array.isArray(value) ? value.filter(id => Number.isInteger(id) && id >= 0 && id < limit) : [];
   return {
-    kind: text(f.kind), title: text(f.title), severity: text(f.severity), cost_ns: number(f.cost_ns), cost_nbytes: number(f.cost_nbytes),
-    share: number(f.share), count: number(f.count, 1), simulated: f.simulated === true, where: text(f.where),
+    kind: text(f.kind),
+    title: text(f.title),
+    severity: text(f.severity),
+    cost_ns: number(f.cost_ns),
+    cost_nbytes: number(f.cost_nbytes),
+    share: number(f.share),
+    count: number(f.count, 1),
+    simulated: f.simulated === true,
+    where: text(f.where),
     site: Number.isInteger(f.site) && (f.site as number) < sites ? (f.site as number) : -1,
-    events: ids(f.events, events), buffers: ids(f.buffers, buffers), reason: text(f.reason), remedy: text(f.remedy), before: text(f.before),
-    after: text(f.after), valid_if: text(f.valid_if), confidence: number(f.confidence, 1), harmless: f.harmless === true
+    events: ids(f.events, events),
+    buffers: ids(f.buffers, buffers),
+    reason: text(f.reason),
+    remedy: text(f.remedy),
+    before: text(f.before),
+    after: text(f.after),
+    valid_if: text(f.valid_if),
+    confidence: number(f.confidence, 1),
+    harmless: f.harmless === true
   };
 }
 

@@ -35,7 +35,8 @@ export class Twin {
     const { selection } = this.session.state.now;
     const { trace } = this.session;
     if (selection?.kind === 'event') this.live.textContent = this.say(selection.id);
-    else if (selection?.kind === 'finding') this.live.textContent = `Finding: ${clean(trace.findings[selection.id]?.title ?? '', 200)}`;
+    else if (selection?.kind === 'finding')
+      this.live.textContent = `Finding: ${clean(trace.findings[selection.id]?.title ?? '', 200)}`;
     else this.live.textContent = '';
   }
 
@@ -48,7 +49,16 @@ export class Twin {
     const window = this.session.window_ns;
     const filter = { from_ns: window.from, to_ns: window.to, mask: this.session.lit(), kind: -1 };
     const { rows } = tableRows(this.session.trace, this.session.links, filter, 'event', 'time', false);
-    const item = (event: number): HTMLElement => h('li', {}, h('button', { type: 'button', tabindex: -1, click: () => this.session.state.select({ kind: 'event', id: event }) }, this.say(event)));
+    const item = (event: number): HTMLElement =>
+      h(
+        'li',
+        {},
+        h(
+          'button',
+          { type: 'button', tabindex: -1, click: () => this.session.state.select({ kind: 'event', id: event }) },
+          this.say(event)
+        )
+      );
     this.list.replaceChildren(...rows.slice(0, MAX_ITEMS).map(row => item(row.event)));
   }
 }

@@ -63,7 +63,10 @@ function slot(changes: Map<string, Change>, trace: Trace, event: number): Change
   let change = changes.get(key);
   if (!change) {
     const zero = (): Side => ({ count: 0, time_ns: 0, nbytes: 0 });
-    changes.set(key, (change = { where, text, name, kind: kind[event], event: -1, before: zero(), after: zero(), verdict: 'same' }));
+    changes.set(
+      key,
+      (change = { where, text, name, kind: kind[event], event: -1, before: zero(), after: zero(), verdict: 'same' })
+    );
   }
   return change;
 }
@@ -73,7 +76,8 @@ function judge({ before, after }: Change, notable_ns: number): Change['verdict']
   if (!after.count) return 'gone';
   const delta = after.time_ns - before.time_ns;
   const ratio = after.time_ns / Math.max(1, before.time_ns);
-  if (Math.abs(delta) > notable_ns && (ratio > NOTABLE_RATIO || ratio < 1 / NOTABLE_RATIO)) return delta > 0 ? 'slower' : 'faster';
+  if (Math.abs(delta) > notable_ns && (ratio > NOTABLE_RATIO || ratio < 1 / NOTABLE_RATIO))
+    return delta > 0 ? 'slower' : 'faster';
   if (after.nbytes > NOTABLE_RATIO * before.nbytes) return 'larger';
   if (after.nbytes * NOTABLE_RATIO < before.nbytes) return 'smaller';
   return 'same';

@@ -33,31 +33,52 @@ export class FindingsView {
 
   private nothing(): HTMLElement {
     if (!this.session.trace.events.rows) return h('p', { class: 'empty' }, 'Nothing was recorded.');
-    return h('p', { class: 'empty' }, 'No waste found. A finding is shown from 1\u202f% of the run, 50\u202fµs or 1\u202fMiB on.');
+    return h(
+      'p',
+      { class: 'empty' },
+      'No waste found. A finding is shown from 1\u202f% of the run, 50\u202fµs or 1\u202fMiB on.'
+    );
   }
 
   private card(finding: Finding, id: number): HTMLElement {
     const open = id === this.chosen;
     const toggle = (): void => {
       const { panel } = this.session.state.now;
-      this.session.state.set({ selection: open ? null : { kind: 'finding', id }, panel: panel === 'compare' ? 'details' : panel });
+      this.session.state.set({
+        selection: open ? null : { kind: 'finding', id },
+        panel: panel === 'compare' ? 'details' : panel
+      });
     };
     const head = h(
-      'button', { class: 'head', type: 'button', 'aria-expanded': String(open), click: toggle },
+      'button',
+      { class: 'head', type: 'button', 'aria-expanded': String(open), click: toggle },
       h('span', { class: 'title' }, clean(finding.title || finding.kind, 160)),
       h('span', { class: 'cost' }, cost(finding)),
-      h('span', { class: 'where' }, [clean(finding.where, 80), finding.count > 1 && plural(finding.count, 'time'), finding.simulated && 'simulated'].filter(Boolean).join(' · '))
+      h(
+        'span',
+        { class: 'where' },
+        [clean(finding.where, 80), finding.count > 1 && plural(finding.count, 'time'), finding.simulated && 'simulated']
+          .filter(Boolean)
+          .join(' · ')
+      )
     );
     const bar = h('div', { class: 'bar' });
     bar.style.width = `${100 * Math.min(1, Math.max(0, finding.share))}%`;
-    return h('li', { class: `finding ${finding.harmless ? 'harmless' : severity(finding)}${open ? ' chosen' : ''}` }, bar, head, open && this.body(finding));
+    return h(
+      'li',
+      { class: `finding ${finding.harmless ? 'harmless' : severity(finding)}${open ? ' chosen' : ''}` },
+      bar,
+      head,
+      open && this.body(finding)
+    );
   }
 
   private body(finding: Finding): HTMLElement {
     const show = (): void => this.session.state.set({ selection: { kind: 'site', id: finding.site }, panel: 'source' });
     const evidence = (): void => this.session.reveal(finding.events, true);
     return h(
-      'div', { class: 'body' },
+      'div',
+      { class: 'body' },
       finding.harmless && h('p', { class: 'quiet' }, 'Harmless now: the host is not on the critical path.'),
       finding.reason && h('p', {}, clean(finding.reason, 2000)),
       finding.remedy && h('p', { class: 'remedy' }, clean(finding.remedy, 2000)),
@@ -65,7 +86,8 @@ export class FindingsView {
       finding.after && code('after', finding.after),
       finding.valid_if && h('p', { class: 'quiet' }, h('b', {}, 'Valid if '), clean(finding.valid_if, 1000)),
       h(
-        'div', { class: 'actions' },
+        'div',
+        { class: 'actions' },
         finding.site >= 0 && h('button', { type: 'button', click: show }, 'Show the line'),
         finding.events.length > 0 && h('button', { type: 'button', click: evidence }, 'Zoom to evidence'),
         h('span', { class: 'quiet' }, `confidence ${percent(finding.confidence)}`)
@@ -74,7 +96,8 @@ export class FindingsView {
   }
 }
 
-const severity = (finding: Finding): string => (['high', 'medium', 'low'].includes(finding.severity) ? finding.severity : 'low');
+const severity = (finding: Finding): string =>
+  ['high', 'medium', 'low'].includes(finding.severity) ? finding.severity : 'low';
 
 export function cost(finding: Finding): string {
   const parts = [];
@@ -84,5 +107,12 @@ export function cost(finding: Finding): string {
 }
 
 export function code(kind: 'before' | 'after' | 'plain', text: string): HTMLElement {
-  return h('pre', { class: `code ${kind}`, 'aria-label': kind }, ...text.split('\n').slice(0, 40).map(line => h('code', {}, clean(line, 400))));
+  return h(
+    'pre',
+    { class: `code ${kind}`, 'aria-label': kind },
+    ...text
+      .split('\n')
+      .slice(0, 40)
+      .map(line => h('code', {}, clean(line, 400)))
+  );
 }

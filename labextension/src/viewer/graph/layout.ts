@@ -66,16 +66,32 @@ async function edgesOf(trace: Trace, links: Links, event: number): Promise<Graph
     const how = uses.how[row];
     const makes = how === Use.MAKE || how === Use.WRITE;
     const maker = alloc_event[buffer];
-    if (!makes && maker >= 0 && maker !== event) edges.push({ from: maker, to: event, kind: how === Use.VIEW ? 'view' : how === Use.LOAD ? 'saved' : 'data', nbytes: nbytes[buffer] });
+    if (!makes && maker >= 0 && maker !== event)
+      edges.push({
+        from: maker,
+        to: event,
+        kind: how === Use.VIEW ? 'view' : how === Use.LOAD ? 'saved' : 'data',
+        nbytes: nbytes[buffer]
+      });
     if (makes) {
       for (const other of (await links.usesOfBuffer(buffer)).slice(0, 12)) {
-        if (uses.event[other] !== event && uses.how[other] !== Use.MAKE) edges.push({ from: event, to: uses.event[other], kind: uses.how[other] === Use.LOAD ? 'saved' : 'data', nbytes: nbytes[buffer] });
+        if (uses.event[other] !== event && uses.how[other] !== Use.MAKE)
+          edges.push({
+            from: event,
+            to: uses.event[other],
+            kind: uses.how[other] === Use.LOAD ? 'saved' : 'data',
+            nbytes: nbytes[buffer]
+          });
       }
     }
   }
   const call = trace.events.call[event];
-  if (call >= 0 && call !== event && trace.events.kind[event] === Kind.PULLBACK) edges.push({ from: call, to: event, kind: 'backward', nbytes: 0 });
-  if (call === event) for (const other of links.ofCall(call).slice(0, 12)) if (trace.events.kind[other] === Kind.PULLBACK) edges.push({ from: event, to: other, kind: 'backward', nbytes: 0 });
+  if (call >= 0 && call !== event && trace.events.kind[event] === Kind.PULLBACK)
+    edges.push({ from: call, to: event, kind: 'backward', nbytes: 0 });
+  if (call === event)
+    for (const other of links.ofCall(call).slice(0, 12))
+      if (trace.events.kind[other] === Kind.PULLBACK)
+        edges.push({ from: event, to: other, kind: 'backward', nbytes: 0 });
   return edges;
 }
 
@@ -85,14 +101,19 @@ function place(layers: [number, number][], edges: GraphEdge[]): GraphNode[] {
   const byEvent = new Map(nodes.map(node => [node.event, node]));
   const columns: GraphNode[][] = [];
   for (const node of nodes) (columns[node.layer] ??= []).push(node);
-  const spread = (column: GraphNode[]): void => column.forEach((node, i) => (node.y = (i - (column.length - 1) / 2) * NODE_PX));
+  const spread = (column: GraphNode[]): void =>
+    column.forEach((node, i) => (node.y = (i - (column.length - 1) / 2) * NODE_PX));
   columns.forEach(column => spread(column));
   for (let round = 0; round < 6; round++) {
     for (const column of columns) {
-      const centre = new Map(column.map(node => {
-        const ys = edges.filter(e => e.from === node.event || e.to === node.event).map(e => byEvent.get(e.from === node.event ? e.to : e.from)?.y ?? node.y);
-        return [node, ys.length ? ys.reduce((a, b) => a + b) / ys.length : node.y] as const;
-      }));
+      const centre = new Map(
+        column.map(node => {
+          const ys = edges
+            .filter(e => e.from === node.event || e.to === node.event)
+            .map(e => byEvent.get(e.from === node.event ? e.to : e.from)?.y ?? node.y);
+          return [node, ys.length ? ys.reduce((a, b) => a + b) / ys.length : node.y] as const;
+        })
+      );
       column.sort((a, b) => centre.get(a)! - centre.get(b)!);
       spread(column);
     }

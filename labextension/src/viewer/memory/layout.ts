@@ -16,7 +16,10 @@ export class Curve {
   private readonly blockMax: Float64Array;
 
   /** `changes[i]` is `2 * buffer` for an allocation, `2 * buffer + 1` for a release. */
-  constructor(private readonly trace: Trace, private readonly changes: Int32Array) {
+  constructor(
+    private readonly trace: Trace,
+    private readonly changes: Int32Array
+  ) {
     const { alloc_ns, free_ns, nbytes, role } = trace.buffers;
     this.time_ns = new Float64Array(changes.length);
     this.total = new Float64Array(changes.length);
@@ -90,9 +93,21 @@ export function layMemory(trace: Trace, within: Range | null = null): Memory {
   for (let blocks = large; ; blocks = blocks.slice(0, blocks.length >> 1)) {
     if (!blocks.length) return { within, whole, rest: whole, blocks: [], peak };
     const chosen = new Set(blocks);
-    const stacked = stack(trace, changes.filter(c => chosen.has(c >> 1)));
+    const stacked = stack(
+      trace,
+      changes.filter(c => chosen.has(c >> 1))
+    );
     if (stacked.reduce((n, b) => n + b.base.length, 0) > MAX_STEPS) continue;
-    return { within, whole, rest: new Curve(trace, changes.filter(c => !chosen.has(c >> 1))), blocks: stacked, peak };
+    return {
+      within,
+      whole,
+      rest: new Curve(
+        trace,
+        changes.filter(c => !chosen.has(c >> 1))
+      ),
+      blocks: stacked,
+      peak
+    };
   }
 }
 
@@ -163,6 +178,7 @@ function buffersWithin(trace: Trace, within: Range): Int32Array {
 export function aliveAt(trace: Trace, time_ns: number): number[] {
   const { alloc_ns, free_ns, nbytes, rows } = trace.buffers;
   const alive: number[] = [];
-  for (let b = 0; b < rows; b++) if (alloc_ns[b] <= time_ns && (free_ns[b] < 0 || free_ns[b] > time_ns) && nbytes[b] > 0) alive.push(b);
+  for (let b = 0; b < rows; b++)
+    if (alloc_ns[b] <= time_ns && (free_ns[b] < 0 || free_ns[b] > time_ns) && nbytes[b] > 0) alive.push(b);
   return alive.sort((a, b) => nbytes[b] - nbytes[a]);
 }

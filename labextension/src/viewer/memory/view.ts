@@ -22,7 +22,10 @@ export class MemoryView {
   private peakPx: { left: number; right: number } | null = null;
   private hovered = -1;
 
-  constructor(private readonly session: Session, private readonly tip: Tip) {
+  constructor(
+    private readonly session: Session,
+    private readonly tip: Tip
+  ) {
     this.layout = layMemory(session.trace);
     this.canvas = h('canvas', { class: 'memory', role: 'img', 'aria-label': this.summary() });
     attachGestures(this.canvas, session, {
@@ -111,11 +114,20 @@ export class MemoryView {
       ctx.fillStyle = theme.line;
       ctx.fillRect(GUTTER_PX, Math.round(y(value * unit)), width, 1);
       ctx.fillStyle = theme.muted;
-      ctx.fillText(value ? `${value}\u202f${['B', 'KiB', 'MiB', 'GiB', 'TiB'][Math.round(Math.log2(unit) / 10)]}` : '0', GUTTER_PX - 10, Math.min(y(value * unit), this.canvas.clientHeight - 6));
+      ctx.fillText(
+        value ? `${value}\u202f${['B', 'KiB', 'MiB', 'GiB', 'TiB'][Math.round(Math.log2(unit) / 10)]}` : '0',
+        GUTTER_PX - 10,
+        Math.min(y(value * unit), this.canvas.clientHeight - 6)
+      );
     }
     const { buffers, meta } = this.session.trace;
     ctx.fillStyle = theme.muted;
-    ctx.fillText(meta.recorded_buffers > buffers.rows ? 'memory (in part)' : 'memory', GUTTER_PX - 10, 9, GUTTER_PX - 14);
+    ctx.fillText(
+      meta.recorded_buffers > buffers.rows ? 'memory (in part)' : 'memory',
+      GUTTER_PX - 10,
+      9,
+      GUTTER_PX - 14
+    );
   }
 
   /** Small buffers: one column per pixel, each at the highest total it covers, stacked by role over the blocks. */
@@ -136,7 +148,7 @@ export class MemoryView {
     const base = heights.slice();
     ROLES.forEach((_, role) => {
       ctx.fillStyle = theme.roles[role];
-      for (let c = 0; c < columns; ) {
+      for (let c = 0; c < columns;) {
         const [size, bottom] = [stacks[c][role], base[c]];
         let end = c + 1;
         while (end < columns && stacks[end][role] === size && base[end] === bottom) end++;
@@ -150,7 +162,9 @@ export class MemoryView {
     const heights = new Float64Array(columns);
     const { nbytes } = this.session.trace.buffers;
     for (const block of this.shown.blocks) {
-      const [from, to] = this.stretch(block, scale).map(px => Math.min(columns, Math.max(0, Math.round(px - scale.leftPx))));
+      const [from, to] = this.stretch(block, scale).map(px =>
+        Math.min(columns, Math.max(0, Math.round(px - scale.leftPx)))
+      );
       for (let c = from; c < to; c++) heights[c] += nbytes[block.buffer];
     }
     return heights;
@@ -158,13 +172,21 @@ export class MemoryView {
 
   private stretch(block: Block, scale: Scale): [number, number] {
     const { axis } = this.session;
-    return [scale.px(axis.of(block.time_ns[0])), block.end_ns === Infinity ? scale.leftPx + scale.widthPx : scale.px(axis.of(block.end_ns))];
+    return [
+      scale.px(axis.of(block.time_ns[0])),
+      block.end_ns === Infinity ? scale.leftPx + scale.widthPx : scale.px(axis.of(block.end_ns))
+    ];
   }
 
   private drawBlocks(ctx: CanvasRenderingContext2D, scale: Scale, y: (nbytes: number) => number): void {
     const { theme, trace, state } = this.session;
     const { selection } = state.now;
-    const chosen = selection?.kind === 'buffer' ? [selection.id] : selection?.kind === 'finding' ? trace.findings[selection.id]?.buffers ?? [] : [];
+    const chosen =
+      selection?.kind === 'buffer'
+        ? [selection.id]
+        : selection?.kind === 'finding'
+          ? (trace.findings[selection.id]?.buffers ?? [])
+          : [];
     const chosenSet = new Set(chosen);
     ctx.lineWidth = 0.75;
     for (const block of this.shown.blocks) {
@@ -181,7 +203,13 @@ export class MemoryView {
   }
 
   /** The outline of a block: along its upper edge to the right, along the lower one back. */
-  private trace(ctx: CanvasRenderingContext2D, block: Block, scale: Scale, y: (nbytes: number) => number, right: number): void {
+  private trace(
+    ctx: CanvasRenderingContext2D,
+    block: Block,
+    scale: Scale,
+    y: (nbytes: number) => number,
+    right: number
+  ): void {
     const size = this.session.trace.buffers.nbytes[block.buffer];
     const xs = block.time_ns.map(time => scale.px(this.session.axis.of(time)));
     xs.push(right);
@@ -247,7 +275,8 @@ export class MemoryView {
       if (time < block.time_ns[0] || time >= block.end_ns) continue;
       let i = block.base.length - 1;
       while (i > 0 && block.time_ns[i] > time) i--;
-      if (level >= block.base[i] && level < block.base[i] + this.session.trace.buffers.nbytes[block.buffer]) return block.buffer;
+      if (level >= block.base[i] && level < block.base[i] + this.session.trace.buffers.nbytes[block.buffer])
+        return block.buffer;
     }
     return -1;
   }
@@ -256,7 +285,10 @@ export class MemoryView {
     if (x < GUTTER_PX) return;
     const buffer = this.blockAt(x, y);
     const time_ns = this.session.axis.time(this.session.scale(this.canvas.clientWidth).value(x));
-    this.session.state.set({ selection: buffer >= 0 ? { kind: 'buffer', id: buffer } : { kind: 'moment', time_ns }, panel: 'details' });
+    this.session.state.set({
+      selection: buffer >= 0 ? { kind: 'buffer', id: buffer } : { kind: 'moment', time_ns },
+      panel: 'details'
+    });
   }
 
   private hover(x: number, y: number, pointer: PointerEvent): void {
@@ -276,7 +308,12 @@ export class MemoryView {
     const maker = alloc_event[buffer];
     this.tip.show(pointer, [
       `${bytes(nbytes[buffer])} ${ROLES[role[buffer]]}`,
-      maker >= 0 ? clean(`${trace.strings[trace.events.name_str[maker]] ?? ''}  ${siteName(trace, trace.events.site[maker])}`, 90) : 'older than the recording',
+      maker >= 0
+        ? clean(
+            `${trace.strings[trace.events.name_str[maker]] ?? ''}  ${siteName(trace, trace.events.site[maker])}`,
+            90
+          )
+        : 'older than the recording',
       alive
     ]);
   }

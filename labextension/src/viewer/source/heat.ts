@@ -4,7 +4,16 @@ import { isBackward, isHostWork, LineHeat, Links } from '../links.js';
 import { siteName, str, Trace } from '../trace.js';
 
 export function heatBySite(trace: Trace, links: Links): LineHeat[] {
-  const heat = Array.from({ length: trace.sites.rows }, (_, site): LineHeat => ({ site, forward_ns: 0, backward_ns: 0, calls: 0, copies: 0, copied_nbytes: 0, syncs: 0, wait_ns: 0 }));
+  const heat = Array.from({ length: trace.sites.rows }, (_, site): LineHeat => ({
+    site,
+    forward_ns: 0,
+    backward_ns: 0,
+    calls: 0,
+    copies: 0,
+    copied_nbytes: 0,
+    syncs: 0,
+    wait_ns: 0
+  }));
   const whole = links.wholeLines();
   if (whole) {
     for (const line of whole) if (line.site >= 0) heat[line.site] = line;
@@ -59,7 +68,11 @@ export function sourceFiles(trace: Trace, heat: LineHeat[]): SourceFile[] {
     }
     const site = lines[0].site;
     const title = siteName(trace, site).replace(/(, line |:)\d+$/, '');
-    return { title, lines: linesOf(trace, site, title, byNumber), total_ns: lines.reduce((sum, l) => sum + l.forward_ns + l.backward_ns, 0) };
+    return {
+      title,
+      lines: linesOf(trace, site, title, byNumber),
+      total_ns: lines.reduce((sum, l) => sum + l.forward_ns + l.backward_ns, 0)
+    };
   });
   return files.sort((a, b) => b.total_ns - a.total_ns);
 }
@@ -67,12 +80,19 @@ export function sourceFiles(trace: Trace, heat: LineHeat[]): SourceFile[] {
 function linesOf(trace: Trace, site: number, title: string, heat: Map<number, LineHeat>): SourceFile['lines'] {
   const file = str(trace, trace.sites.file_str[site]);
   const text = trace.sources[file] ?? trace.sources[title] ?? trace.sources[`In[${trace.sites.cell[site]}]`];
-  if (text !== undefined) return text.replace(/\n$/, '').split('\n').map((line, i) => ({ number: i + 1, text: line, heat: heat.get(i + 1) ?? null }));
-  return [...heat].sort(([a], [b]) => a - b).map(([number, line]) => ({ number, text: str(trace, trace.sites.text_str[line.site]), heat: line }));
+  if (text !== undefined)
+    return text
+      .replace(/\n$/, '')
+      .split('\n')
+      .map((line, i) => ({ number: i + 1, text: line, heat: heat.get(i + 1) ?? null }));
+  return [...heat]
+    .sort(([a], [b]) => a - b)
+    .map(([number, line]) => ({ number, text: str(trace, trace.sites.text_str[line.site]), heat: line }));
 }
 
 function add(a: LineHeat, b: LineHeat): LineHeat {
   const sum = { ...a };
-  for (const key of ['forward_ns', 'backward_ns', 'calls', 'copies', 'copied_nbytes', 'syncs', 'wait_ns'] as const) sum[key] += b[key];
+  for (const key of ['forward_ns', 'backward_ns', 'calls', 'copies', 'copied_nbytes', 'syncs', 'wait_ns'] as const)
+    sum[key] += b[key];
   return sum;
 }

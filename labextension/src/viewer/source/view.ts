@@ -25,7 +25,11 @@ export class SourceView {
       const heat = heatBySite(this.session.trace, this.session.links);
       this.hottest_ns = Math.max(1, ...heat.map(line => Math.max(line.forward_ns, line.backward_ns)));
       this.files = sourceFiles(this.session.trace, heat);
-      this.element.replaceChildren(...(this.files.length ? this.files.slice(0, 50).map(file => this.file(file)) : [h('p', { class: 'empty' }, 'No lines were recorded.')]));
+      this.element.replaceChildren(
+        ...(this.files.length
+          ? this.files.slice(0, 50).map(file => this.file(file))
+          : [h('p', { class: 'empty' }, 'No lines were recorded.')])
+      );
     }
     this.mark();
   }
@@ -35,7 +39,12 @@ export class SourceView {
     const site = this.selectedSite();
     for (const row of this.element.querySelectorAll('tr.chosen')) row.classList.remove('chosen');
     const { sites } = this.session.trace;
-    const same = site < 0 ? null : this.element.querySelector<HTMLElement>(`tr[data-place="${sites.file_str[site]}|${sites.cell[site]}|${sites.line[site]}"]`);
+    const same =
+      site < 0
+        ? null
+        : this.element.querySelector<HTMLElement>(
+            `tr[data-place="${sites.file_str[site]}|${sites.cell[site]}|${sites.line[site]}"]`
+          );
     same?.classList.add('chosen');
     if (same) requestAnimationFrame(() => this.scrollTo(same));
   }
@@ -68,7 +77,13 @@ export class SourceView {
       gap = !near(i);
     });
     const head = ['forward', 'backward', 'copied', 'syncs', '', ''].map(title => h('th', { class: 'n' }, title));
-    return h('table', { class: 'lines' }, h('caption', {}, clean(file.title, 120), h('span', { class: 'quiet' }, ` ${duration(file.total_ns)}`)), h('thead', {}, h('tr', {}, ...head)), h('tbody', {}, ...rows));
+    return h(
+      'table',
+      { class: 'lines' },
+      h('caption', {}, clean(file.title, 120), h('span', { class: 'quiet' }, ` ${duration(file.total_ns)}`)),
+      h('thead', {}, h('tr', {}, ...head)),
+      h('tbody', {}, ...rows)
+    );
   }
 
   private line({ number, text, heat }: SourceFile['lines'][0]): HTMLElement {
@@ -78,18 +93,22 @@ export class SourceView {
     };
     const place = heat ? `${sites.file_str[heat.site]}|${sites.cell[heat.site]}|${sites.line[heat.site]}` : undefined;
     return h(
-      'tr', { 'data-place': place, class: heat ? 'hot' : '', click: go },
-      this.bar(heat?.forward_ns ?? 0, 'call'), this.bar(heat?.backward_ns ?? 0, 'pullback'),
+      'tr',
+      { 'data-place': place, class: heat ? 'hot' : '', click: go },
+      this.bar(heat?.forward_ns ?? 0, 'call'),
+      this.bar(heat?.backward_ns ?? 0, 'pullback'),
       h('td', { class: 'n' }, heat?.copied_nbytes ? bytes(heat.copied_nbytes) : ''),
       h('td', { class: 'n', title: heat?.syncs ? `waited ${duration(heat.wait_ns)}` : undefined }, syncs(heat)),
-      h('td', { class: 'n quiet' }, number), h('td', { class: 'text' }, h('code', {}, clean(text.replace(/\t/g, '    '), 300)))
+      h('td', { class: 'n quiet' }, number),
+      h('td', { class: 'text' }, h('code', {}, clean(text.replace(/\t/g, '    '), 300)))
     );
   }
 
   private bar(ns: number, kind: string): HTMLElement {
     const cell = h('td', { class: 'n heat' }, ns > 0 ? duration(ns) : '');
     const share = Math.round((100 * ns) / this.hottest_ns);
-    if (ns > 0) cell.style.backgroundImage = `linear-gradient(to left, color-mix(in srgb, var(--kind-${kind}) 45%, transparent) ${share}%, transparent ${share}%)`;
+    if (ns > 0)
+      cell.style.backgroundImage = `linear-gradient(to left, color-mix(in srgb, var(--kind-${kind}) 45%, transparent) ${share}%, transparent ${share}%)`;
     return cell;
   }
 }

@@ -8,7 +8,12 @@ import { tableRows } from './rows.js';
 
 let trace: Trace;
 let faster: Trace;
-beforeAll(async () => void ([trace, faster] = await Promise.all([story(40_000), story(40_000, { slow: 0.2 })].map(s => readTrace(write(s))))));
+beforeAll(
+  async () =>
+    void ([trace, faster] = await Promise.all(
+      [story(40_000), story(40_000, { slow: 0.2 })].map(s => readTrace(write(s)))
+    ))
+);
 const everything = { from_ns: 0, to_ns: Infinity, mask: null, kind: -1 };
 
 test('the longest rows are the longest of all', () => {

@@ -20,7 +20,8 @@ class Batch {
     let list = this.rects.get(colour);
     if (!list) this.rects.set(colour, (list = []));
     const last = list.length - 4;
-    const touches = width < RUN_PX && last >= 0 && list[last + 1] === top && left - list[last] - list[last + 2] < TOUCH_PX;
+    const touches =
+      width < RUN_PX && last >= 0 && list[last + 1] === top && left - list[last] - list[last + 2] < TOUCH_PX;
     if (touches) list[last + 2] = left + width - list[last];
     else list.push(left, top, width, height);
   }
@@ -78,7 +79,15 @@ export class Painter {
     this.labels(ctx, dim ? topLabels : labels, theme.dark ? '#0b0e12' : '#0f1620');
   }
 
-  private gather(batch: Batch, labels: Label[], row: RowPicture, pyramid: Pyramid, scale: Scale, theme: Theme, kept: boolean): void {
+  private gather(
+    batch: Batch,
+    labels: Label[],
+    row: RowPicture,
+    pyramid: Pyramid,
+    scale: Scale,
+    theme: Theme,
+    kept: boolean
+  ): void {
     const { from, to } = scale.range;
     const [leftEdge, rightEdge] = [scale.leftPx, scale.leftPx + scale.widthPx];
     const smallest = kept ? PROTECTED_PX : 0.6;

@@ -17,12 +17,21 @@ beforeAll(async () => {
 test('every event has a row, and events of a row do not overlap', () => {
   expect(timeline.rows.reduce((n, row) => n + row.ids.length, 0)).toBe(trace.events.rows);
   for (const axis of [timeAxis(trace), orderAxis(trace, order)]) {
-    for (const { ids } of timeline.rows) for (let i = 1; i < ids.length; i++) expect(axis.start[ids[i]]).toBeGreaterThanOrEqual(axis.end[ids[i - 1]]);
+    for (const { ids } of timeline.rows)
+      for (let i = 1; i < ids.length; i++) expect(axis.start[ids[i]]).toBeGreaterThanOrEqual(axis.end[ids[i - 1]]);
   }
 });
 
 test('tracks are named by what they hold', () => {
-  expect(timeline.tracks.map(track => track.title)).toEqual(['spans', 'forward', 'pullbacks', 'accumulations', 'copies', 'syncs', 'stream 0']);
+  expect(timeline.tracks.map(track => track.title)).toEqual([
+    'spans',
+    'forward',
+    'pullbacks',
+    'accumulations',
+    'copies',
+    'syncs',
+    'stream 0'
+  ]);
 });
 
 test('no zoom merges a protected event away', () => {
@@ -30,7 +39,8 @@ test('no zoom merges a protected event away', () => {
   const mask = protectedEvents(trace);
   const kept = pyramids(timeline, axis, mask);
   let marked = 0;
-  for (const pyramid of kept) pyramid.query(axis.extent.from, axis.extent.to, axis.extent.to, (_event, _start, _end, count) => (marked += count));
+  for (const pyramid of kept)
+    pyramid.query(axis.extent.from, axis.extent.to, axis.extent.to, (_event, _start, _end, count) => (marked += count));
   expect(marked).toBe(mask.reduce((n, bit) => n + bit, 0));
   for (let e = 0; e < trace.events.rows; e++) if (trace.events.kind[e] === Kind.SYNC) expect(mask[e]).toBe(1);
 });

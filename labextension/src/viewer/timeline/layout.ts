@@ -55,13 +55,21 @@ function trackOf(trace: Trace, event: number): number {
   const { kind, lane, flags } = trace.events;
   if (lane[event] >= 0 && trace.lanes.kind[lane[event]] !== LaneKind.THREAD) return 0;
   switch (kind[event]) {
-    case Kind.SPAN: return 0;
-    case Kind.PULLBACK: return 2;
-    case Kind.ACCUMULATE: return 3;
-    case Kind.COPY: return 4;
-    case Kind.SYNC: return 5;
-    case Kind.COMPILE: case Kind.COLLECT: return 6;
-    default: return flags[event] & Flag.BACKWARD ? 2 : 1;
+    case Kind.SPAN:
+      return 0;
+    case Kind.PULLBACK:
+      return 2;
+    case Kind.ACCUMULATE:
+      return 3;
+    case Kind.COPY:
+      return 4;
+    case Kind.SYNC:
+      return 5;
+    case Kind.COMPILE:
+    case Kind.COLLECT:
+      return 6;
+    default:
+      return flags[event] & Flag.BACKWARD ? 2 : 1;
   }
 }
 
@@ -74,7 +82,13 @@ function place(trace: Trace, stacks: number[][][]): Timeline {
   stacks.forEach((depths, slot) => {
     if (!depths.length) return;
     const lane = Math.floor(slot / THREAD_TRACKS.length);
-    const track: Track = { title: title(trace, lane, slot % THREAD_TRACKS.length, threads > 1), lane, rows: [], topPx, heightPx: 0 };
+    const track: Track = {
+      title: title(trace, lane, slot % THREAD_TRACKS.length, threads > 1),
+      lane,
+      rows: [],
+      topPx,
+      heightPx: 0
+    };
     for (const events of depths) {
       const row = { ids: Int32Array.from(events), topPx, heightPx: ROW_PX };
       for (const event of events) rowOf[event] = rows.length;
@@ -107,7 +121,8 @@ const COSTLY_NBYTES = 1 << 20;
 export function protectedEvents(trace: Trace): Uint8Array {
   const mask = new Uint8Array(trace.events.rows);
   const { syncs, copies, events, meta } = trace;
-  for (let row = 0; row < syncs.rows; row++) if (syncs.on_device[row] && syncs.event[row] >= 0) mask[syncs.event[row]] = 1;
+  for (let row = 0; row < syncs.rows; row++)
+    if (syncs.on_device[row] && syncs.event[row] >= 0) mask[syncs.event[row]] = 1;
   for (let row = 0; row < copies.rows; row++) {
     const event = copies.event[row];
     if (event < 0) continue;

@@ -28,7 +28,10 @@ export class RulerView {
       const map = event.offsetY < MAP_PX;
       const { range } = this.session.state.now;
       const value = whole().value(event.offsetX);
-      const inside = value >= range.from && value <= range.to && range.to - range.from < 0.98 * (whole().range.to - whole().range.from);
+      const inside =
+        value >= range.from &&
+        value <= range.to &&
+        range.to - range.from < 0.98 * (whole().range.to - whole().range.from);
       drag = { x: event.offsetX, map, grip: map && inside ? value - range.from : null };
       this.canvas.setPointerCapture(event.pointerId);
     });
@@ -77,7 +80,10 @@ export class RulerView {
   private drawMap(ctx: CanvasRenderingContext2D, scale: Scale, range: Range): void {
     const { theme } = this.session;
     ctx.drawImage(this.mapPicture(scale.widthPx), scale.leftPx, 0, scale.widthPx, MAP_PX);
-    const [left, right] = [Math.max(scale.leftPx, scale.px(range.from)), Math.min(scale.leftPx + scale.widthPx, scale.px(range.to))];
+    const [left, right] = [
+      Math.max(scale.leftPx, scale.px(range.from)),
+      Math.min(scale.leftPx + scale.widthPx, scale.px(range.to))
+    ];
     ctx.globalAlpha = 0.72;
     ctx.fillStyle = theme.background;
     ctx.fillRect(scale.leftPx, 2, left - scale.leftPx, MAP_PX - 4);
@@ -123,7 +129,12 @@ export class RulerView {
   private densities(): NonNullable<RulerView['density']> {
     const { axis, trace } = this.session;
     if (this.density?.axis === axis.name) return this.density;
-    const density = { axis: axis.name, forward: new Float32Array(COLUMNS), backward: new Float32Array(COLUMNS), alarm: new Uint8Array(COLUMNS) };
+    const density = {
+      axis: axis.name,
+      forward: new Float32Array(COLUMNS),
+      backward: new Float32Array(COLUMNS),
+      alarm: new Uint8Array(COLUMNS)
+    };
     const perColumn = (axis.extent.to - axis.extent.from) / COLUMNS;
     for (let e = 0; e < trace.events.rows; e++) {
       if (!isHostWork(trace, e)) continue;
@@ -154,7 +165,8 @@ export class RulerView {
       ctx.fillRect(px, MAP_PX + 4, 1, height - MAP_PX);
       ctx.fillStyle = theme.muted;
       const label = axis.name === 'time' ? tickLabel(value, values) : count(value);
-      if (px + ctx.measureText(label).width < scale.leftPx + scale.widthPx + MARGIN_PX) ctx.fillText(label, px + 4, MAP_PX + 12);
+      if (px + ctx.measureText(label).width < scale.leftPx + scale.widthPx + MARGIN_PX)
+        ctx.fillText(label, px + 4, MAP_PX + 12);
     }
     ctx.textAlign = 'right';
     ctx.fillStyle = theme.muted;
@@ -165,7 +177,14 @@ export class RulerView {
 /** Enough digits to tell neighbouring ticks apart. */
 function tickLabel(value: number, values: number[]): string {
   const step = values.length > 1 ? values[1] - values[0] : value;
-  const [unit, name] = ([[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']] as const).find(([u]) => Math.max(Math.abs(values.at(-1)!), step) >= u) ?? [1, 'ns'];
+  const [unit, name] = (
+    [
+      [1e9, 's'],
+      [1e6, 'ms'],
+      [1e3, 'µs'],
+      [1, 'ns']
+    ] as const
+  ).find(([u]) => Math.max(Math.abs(values.at(-1)!), step) >= u) ?? [1, 'ns'];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9));
   return digits > 6 ? duration(value) : `${(value / unit).toFixed(digits)}\u202f${name}`;
 }

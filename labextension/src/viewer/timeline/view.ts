@@ -26,11 +26,19 @@ export class TimelineView {
   private lit: Pyramid[] | null = null;
   private litMask: Uint8Array | null = null;
 
-  constructor(private readonly session: Session, private readonly tip: Tip) {
+  constructor(
+    private readonly session: Session,
+    private readonly tip: Tip
+  ) {
     this.layout = layTimeline(session.trace, session.byStart);
     this.keep = protectedEvents(session.trace);
     this.painter = new Painter(session.trace);
-    this.canvas = h('canvas', { role: 'application', tabindex: 0, 'aria-label': 'Timeline. Press ? for the keys.', 'aria-describedby': 'gv-twin' });
+    this.canvas = h('canvas', {
+      role: 'application',
+      tabindex: 0,
+      'aria-label': 'Timeline. Press ? for the keys.',
+      'aria-describedby': 'gv-twin'
+    });
     this.element = h('div', { class: 'lanes' }, h('div', { class: 'sheet' }, this.canvas));
     const sheet = this.element.firstElementChild as HTMLElement;
     sheet.style.height = `${this.layout.heightPx}px`;
@@ -88,9 +96,15 @@ export class TimelineView {
     ctx.rect(GUTTER_PX, 0, scale.widthPx, height);
     ctx.clip();
     this.drawGrid(ctx, scale, height);
-    const shown = this.layout.rows.map((row, i) => ({ row, i })).filter(({ row }) => row.topPx + row.heightPx > scroll && row.topPx < scroll + height);
+    const shown = this.layout.rows
+      .map((row, i) => ({ row, i }))
+      .filter(({ row }) => row.topPx + row.heightPx > scroll && row.topPx < scroll + height);
     const pictures = shown.map(({ row, i }) => ({
-      topPx: row.topPx - scroll, heightPx: row.heightPx, all: this.all[i], kept: this.kept[i], lit: this.lit ? this.lit[i] : null
+      topPx: row.topPx - scroll,
+      heightPx: row.heightPx,
+      all: this.all[i],
+      kept: this.kept[i],
+      lit: this.lit ? this.lit[i] : null
     }));
     this.painter.rows(ctx, pictures, scale, theme);
     this.drawIdle(ctx, scale, scroll);
@@ -159,19 +173,35 @@ export class TimelineView {
     if (selection?.kind !== 'event') return;
     const call = session.trace.events.call[selection.id];
     if (call >= 0) {
-      const others = session.links.ofCall(call).filter(e => e !== call && session.trace.events.kind[e] !== Kind.CALL).slice(0, MAX_ARROWS);
-      for (const other of others) this.arrow(ctx, call, other, scale, scroll, other === selection.id || call === selection.id);
+      const others = session.links
+        .ofCall(call)
+        .filter(e => e !== call && session.trace.events.kind[e] !== Kind.CALL)
+        .slice(0, MAX_ARROWS);
+      for (const other of others)
+        this.arrow(ctx, call, other, scale, scroll, other === selection.id || call === selection.id);
     }
     this.outline(ctx, selection.id, scale, scroll, session.theme.ink);
   }
 
   /** From a forward call to what it caused later. */
-  private arrow(ctx: CanvasRenderingContext2D, from: number, to: number, scale: Scale, scroll: number, strong: boolean): void {
+  private arrow(
+    ctx: CanvasRenderingContext2D,
+    from: number,
+    to: number,
+    scale: Scale,
+    scroll: number,
+    strong: boolean
+  ): void {
     const [a, b] = [this.box(from, scale, scroll), this.box(to, scale, scroll)];
     if (!a || !b || this.layout.rowOf[from] === this.layout.rowOf[to]) return;
     const { theme } = this.session;
     const down = b.top > a.top;
-    const [x0, y0, x1, y1] = [(a.left + a.right) / 2, a.top + (down ? 17 : 1), (b.left + b.right) / 2, b.top + (down ? 0 : 18)];
+    const [x0, y0, x1, y1] = [
+      (a.left + a.right) / 2,
+      a.top + (down ? 17 : 1),
+      (b.left + b.right) / 2,
+      b.top + (down ? 0 : 18)
+    ];
     const bend = Math.max(14, Math.abs(y1 - y0) / 2) * (down ? 1 : -1);
     ctx.strokeStyle = ctx.fillStyle = strong ? theme.accent : theme.muted;
     ctx.globalAlpha = strong ? 1 : 0.5;
@@ -192,7 +222,9 @@ export class TimelineView {
   hit(x: number, y: number): number {
     if (x < GUTTER_PX || !this.axis) return -1;
     const scale = this.session.scale(this.canvas.clientWidth);
-    const index = this.layout.rows.findIndex(row => y + this.element.scrollTop >= row.topPx && y + this.element.scrollTop < row.topPx + row.heightPx);
+    const index = this.layout.rows.findIndex(
+      row => y + this.element.scrollTop >= row.topPx && y + this.element.scrollTop < row.topPx + row.heightPx
+    );
     if (index < 0) return -1;
     const search = (pyramid: Pyramid, slackPx: number): number => {
       let [best, length] = [-1, -1];
@@ -213,7 +245,10 @@ export class TimelineView {
   private click(x: number, y: number): void {
     this.canvas.focus();
     const event = this.hit(x, y);
-    this.session.state.set({ selection: event >= 0 ? { kind: 'event', id: event } : null, ...(event >= 0 && this.session.state.now.panel === 'compare' ? { panel: 'details' } : {}) });
+    this.session.state.set({
+      selection: event >= 0 ? { kind: 'event', id: event } : null,
+      ...(event >= 0 && this.session.state.now.panel === 'compare' ? { panel: 'details' } : {})
+    });
   }
 
   private hover(x: number, y: number, pointer: PointerEvent): void {
@@ -238,7 +273,10 @@ export class TimelineView {
   private firstOnScreen(): number {
     const { from, to } = this.session.state.now.range;
     const { byStart, axis } = this.session;
-    return byStart.find(e => axis.start[e] >= from && axis.start[e] <= to && (!this.litMask || this.litMask[e] === 1)) ?? byStart[0];
+    return (
+      byStart.find(e => axis.start[e] >= from && axis.start[e] <= to && (!this.litMask || this.litMask[e] === 1)) ??
+      byStart[0]
+    );
   }
 
   /** Next or previous event of the row of the selected one. */
@@ -259,6 +297,7 @@ export class TimelineView {
     const row = this.layout.rows[this.layout.rowOf[event]];
     if (!row) return;
     const { scrollTop, clientHeight } = this.element;
-    if (row.topPx < scrollTop || row.topPx + row.heightPx > scrollTop + clientHeight) this.element.scrollTop = row.topPx - clientHeight / 2;
+    if (row.topPx < scrollTop || row.topPx + row.heightPx > scrollTop + clientHeight)
+      this.element.scrollTop = row.topPx - clientHeight / 2;
   }
 }
