@@ -183,11 +183,8 @@ def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
     tape, memory, traced = array.tape, array.value, isinstance(other, Array)
     y = other.value if traced else other
     active = ("x", "y") if traced else ("x",)
-    if (
-        any(name in ("x", "out") for target in active for name in found.reads(target))
-        or not fits(y, memory)
-        or held(memory, tape, array.index)
-    ):
+    kept = found.variant((active, False)).slots
+    if "x" in kept or "out" in kept or not fits(y, memory) or held(memory, tape, array.index):
         return False
     start_ns = 0 if tape.recorder is None else tape.recorder.clock()
     ufunc(memory, y, out=memory)
@@ -236,11 +233,11 @@ def fits(y: Any, memory: Any) -> bool:
     """Whether the result of an operation with ``y`` has the shape and dtype of ``memory``."""
     if type(y) in (int, float):
         return True
-    return (
-        type(y) is np.ndarray
-        and np.result_type(y, memory) == memory.dtype
-        and np.broadcast_shapes(y.shape, memory.shape) == memory.shape
-    )
+    if type(y) is not np.ndarray:
+        return False
+    if y.dtype != memory.dtype and np.result_type(y, memory) != memory.dtype:
+        return False
+    return y.shape == memory.shape or np.broadcast_shapes(y.shape, memory.shape) == memory.shape
 
 
 def root_of(array: Array) -> Array:
