@@ -99,7 +99,7 @@ def needed(trace: Trace, every: Copies) -> tuple[np.ndarray, np.ndarray]:
     known = (source >= 0) & (target >= 0)
     theirs = np.isin(role[source], (Role.INPUT, Role.OUTPUT))  # the caller looks at it when we are done
     over_target = written[target] > event
-    over_source = (written[source] > event) & (used[target] > event)
+    over_source = (written[source] > event) & ((used[target] > event) | (role[target] == Role.OUTPUT))
     clash = (over_target & ((used[source] > event) | theirs)) | over_source
     both_out = (role[target] == Role.OUTPUT) & theirs
     reader = np.where(over_target & (used[source] > event), used[source], np.where(over_source, used[target], -1))

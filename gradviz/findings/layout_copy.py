@@ -12,17 +12,16 @@ from gradviz.record.events import Reason
 from gradviz.record.trace import Trace
 
 KIND = "layout_copy"
-_REPEATS = 3
 
 
 def find(trace: Trace) -> list[Finding]:
-    """Copies into contiguous memory that one line made at least three times, or two of one array."""
+    """Copies into contiguous memory that one line made of an array it had copied before."""
     every = copies(trace)
     rows = np.flatnonzero(np.isin(every.reason, (Reason.CONTIGUOUS, Reason.RESHAPE)))
     return [
         _finding(trace, every, rows[group.rows], group)
         for group in groups(trace, every.event[rows], every.took_ns[rows], every.nbytes[rows])
-        if len(group) >= _REPEATS or _distinct(every.source[rows[group.rows]]) < len(group)
+        if _distinct(every.source[rows[group.rows]]) < len(group)
     ]
 
 

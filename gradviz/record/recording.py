@@ -187,9 +187,9 @@ class Recording:
         self.live[id(owner)] = reference
         return reference
 
-    def bury(self) -> None:
-        """Note the buffers that died since the last event."""
-        now = self.clock()
+    def bury(self, now: int | None = None) -> None:
+        """Note the buffers that died since the last event, as dead from ``now`` on."""
+        now = self.clock() if now is None else now
         for dead in (self.dead, self.dead_small):
             while dead:
                 self.freed.append(dead.pop().number)

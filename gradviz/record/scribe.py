@@ -109,7 +109,7 @@ class Scribe:
             )
         )
         if recording.dead:
-            recording.bury()
+            recording.bury(start_ns)
         if len(self.events) > 8192:
             self.pack()
 
