@@ -153,10 +153,10 @@ class Screen {
       h('aside', { class: 'side' }, new FindingsView(session).element),
       h(
         'main',
-        { class: 'main' },
+        { class: peak.nbytes > 0 ? 'main' : 'main bare' },
         new RulerView(session).canvas,
         timeline.element,
-        memory.canvas,
+        peak.nbytes > 0 && memory.canvas,
         tabs(session, panels)
       ),
       this.twin.element,

@@ -18,7 +18,8 @@ header { grid-area: head; display: flex; flex-wrap: wrap; align-items: center; g
 .alarm { color: var(--alarm); }
 .quiet { color: var(--muted); font-weight: 400; }
 .side { grid-area: side; overflow: auto; border-right: 1px solid var(--line); }
-.main { grid-area: main; display: grid; grid-template-rows: 48px minmax(60px, auto) minmax(70px, 1fr) minmax(0, 38%); min-width: 0; min-height: 0; }
+.main { grid-area: main; display: grid; grid-template-rows: 48px minmax(60px, auto) minmax(110px, 1fr) minmax(0, 38%); min-width: 0; min-height: 0; }
+.main.bare { grid-template-rows: 48px minmax(60px, auto) minmax(0, 1fr); }
 canvas { display: block; width: 100%; }
 canvas:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
 .ruler { height: 48px; cursor: crosshair; }

@@ -443,8 +443,8 @@ export class DetailsView {
           'dl',
           {},
           ...fact('took', duration(trace.meta.duration_ns)),
-          ...fact('forward', duration(forward_ns)),
-          ...fact('backward', duration(backward_ns)),
+          ...fact('forward', forward_ns > 0 && duration(forward_ns)),
+          ...fact('backward', backward_ns > 0 && duration(backward_ns)),
           ...fact(
             'copied',
             copied_nbytes > 0 && `${bytes(copied_nbytes)} in ${count(copies)} ${copies === 1 ? 'copy' : 'copies'}`

@@ -14,6 +14,8 @@ export interface Row {
 
 export interface Track {
   title: string;
+  /** Name of the thread, on its first track where there are several. */
+  heading: string;
   lane: number;
   rows: Row[];
   topPx: number;
@@ -30,6 +32,7 @@ export interface Timeline {
 
 const ROW_PX = 18;
 const GAP_PX = 7;
+export const HEADING_PX = 16;
 const MAX_DEPTH = 8;
 const THREAD_TRACKS = ['spans', 'forward', 'pullbacks', 'accumulations', 'copies', 'syncs', 'runtime'];
 
@@ -79,16 +82,15 @@ function place(trace: Trace, stacks: number[][][]): Timeline {
   const rows: Row[] = [];
   const threads = Array.from(trace.lanes.kind).filter(kind => kind === LaneKind.THREAD).length;
   let topPx = GAP_PX / 2;
+  let lastLane = -1;
   stacks.forEach((depths, slot) => {
     if (!depths.length) return;
     const lane = Math.floor(slot / THREAD_TRACKS.length);
-    const track: Track = {
-      title: title(trace, lane, slot % THREAD_TRACKS.length, threads > 1),
-      lane,
-      rows: [],
-      topPx,
-      heightPx: 0
-    };
+    const heading = threads > 1 && lane !== lastLane && isThread(trace, lane) ? laneName(trace, lane) : '';
+    if (heading) topPx += HEADING_PX;
+    lastLane = lane;
+    const title = isThread(trace, lane) ? THREAD_TRACKS[slot % THREAD_TRACKS.length] : laneName(trace, lane);
+    const track: Track = { title, heading, lane, rows: [], topPx, heightPx: 0 };
     for (const events of depths) {
       const row = { ids: Int32Array.from(events), topPx, heightPx: ROW_PX };
       for (const event of events) rowOf[event] = rows.length;
@@ -103,11 +105,11 @@ function place(trace: Trace, stacks: number[][][]): Timeline {
   return { tracks, rows, heightPx: topPx, rowOf };
 }
 
-function title(trace: Trace, lane: number, track: number, many: boolean): string {
-  const name = lane < trace.lanes.rows ? clean(str(trace, trace.lanes.name_str[lane]), 40) : '';
-  if (lane < trace.lanes.rows && trace.lanes.kind[lane] !== LaneKind.THREAD) return name || `stream ${lane}`;
-  return many ? `${THREAD_TRACKS[track]} · ${name || lane}` : THREAD_TRACKS[track];
-}
+const isThread = (trace: Trace, lane: number): boolean =>
+  lane >= trace.lanes.rows || trace.lanes.kind[lane] === LaneKind.THREAD;
+
+const laneName = (trace: Trace, lane: number): string =>
+  (lane < trace.lanes.rows && clean(str(trace, trace.lanes.name_str[lane]), 60)) || `lane ${lane}`;
 
 /** One pyramid for each row, over all its events or over those that `mask` lets through. */
 export function pyramids(timeline: Timeline, axis: Axis, mask?: Uint8Array): Pyramid[] {

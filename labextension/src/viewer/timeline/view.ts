@@ -10,7 +10,7 @@ import { GUTTER_PX, Session } from '../session.js';
 import { Tip } from '../tip.js';
 import { eventName, Kind, KINDS, where } from '../trace.js';
 import { hatch, Painter } from './draw.js';
-import { layTimeline, protectedEvents, pyramids, Timeline } from './layout.js';
+import { HEADING_PX, layTimeline, protectedEvents, pyramids, Timeline } from './layout.js';
 
 const MAX_ARROWS = 40;
 
@@ -119,12 +119,23 @@ export class TimelineView {
     ctx.textAlign = 'right';
     for (const track of this.layout.tracks) {
       const top = track.topPx - scroll;
-      if (top > height || top + track.heightPx < 0) continue;
+      if (top - HEADING_PX > height || top + track.heightPx < 0) continue;
       ctx.fillStyle = theme.panel;
       ctx.fillRect(GUTTER_PX, top, width, track.heightPx);
       ctx.fillStyle = theme.muted;
-      ctx.fillText(track.title, GUTTER_PX - 10, top + 9.5, GUTTER_PX - 14);
+      ctx.fillText(this.fit(ctx, track.title, GUTTER_PX - 16), GUTTER_PX - 10, top + 9.5);
+      if (!track.heading) continue;
+      ctx.fillStyle = theme.ink;
+      ctx.textAlign = 'left';
+      ctx.fillText(this.fit(ctx, track.heading, GUTTER_PX - 14), 10, top - HEADING_PX / 2);
+      ctx.textAlign = 'right';
     }
+  }
+
+  private fit(ctx: CanvasRenderingContext2D, text: string, roomPx: number): string {
+    let fitting = text;
+    while (fitting.length > 2 && ctx.measureText(fitting).width > roomPx) fitting = `${fitting.slice(0, -2)}…`;
+    return fitting;
   }
 
   private drawGrid(ctx: CanvasRenderingContext2D, scale: Scale, height: number): void {
