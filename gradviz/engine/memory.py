@@ -132,8 +132,10 @@ def save(tape: Tape, variable: int, slot: int, part: Any, copies: dict[Any, Any]
             return value
         key = place(value)
         if key not in copies:
-            plain = tape.recorder is None or isinstance(value, Array)
-            copies[key] = value.copy(order="K") if plain else tape.recorder.copy(Reason.SAVED_VALUE, value, because)
+            if tape.recorder is None or isinstance(value, Array):
+                copies[key] = value.copy(order="K")
+            else:
+                copies[key] = tape.recorder.copy(Reason.SAVED_VALUE, value, because)
         return copies[key]
 
     if isinstance(kept, (list, tuple)):
@@ -148,7 +150,7 @@ def save(tape: Tape, variable: int, slot: int, part: Any, copies: dict[Any, Any]
 def overlap(a: ndarray, b: ndarray) -> bool:
     """Whether two arrays have a byte in common; yes where finding out would take long."""
     try:
-        return np.shares_memory(a, b, max_work=10_000)
+        return np.shares_memory(a, b, max_work=10_000)  # pyright: ignore[reportArgumentType] - the stubs know two of its values
     except np.exceptions.TooHardError:
         return True
 

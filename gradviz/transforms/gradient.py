@@ -129,7 +129,12 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
                 raise NotDifferentiableError(
                     f"a cotangent has shape {np.shape(c)}, the result of {name_of(f)} there has {want.shape}"
                 )
-            if want is not None and np.iscomplexobj(c) and want.dtype is not complex and np.dtype(want.dtype).kind != "c":
+            if (
+                want is not None
+                and np.iscomplexobj(c)
+                and want.dtype is not complex
+                and np.dtype(want.dtype).kind != "c"
+            ):
                 raise NotDifferentiableError(f"a cotangent is complex, the result of {name_of(f)} there is real")
         seeds = [(v, as_cotangent(c)) for v, c in zip(variables, cts, strict=True) if v >= 0]
         with run.spans("backward"):
@@ -166,7 +171,9 @@ class Run:
                 if not isinstance(leaf, Array) or leaf.dtype.kind not in "fc":
                     check_leaf(leaf, where_argument, f, argnum, args[argnum], k)
             self.structures.append((structure, len(leaves)))
-            traced[argnum] = unflatten(structure, [Array(snapshot(leaf), self.tape, self.tape.leaf()) for leaf in leaves])
+            traced[argnum] = unflatten(
+                structure, [Array(snapshot(leaf), self.tape, self.tape.leaf()) for leaf in leaves]
+            )
             self.leaves += leaves
         self.args = traced
         if self.tape.recorder is not None:
@@ -188,8 +195,11 @@ class Run:
         value = strip(out, self.tape.level)
         recorder = self.tape.recorder
         if can_be_shared(value) and not owned(value, 1):
-            plain = recorder is None or isinstance(value, Array)
-            value = value.copy(order="K") if plain else recorder.copy(Reason.RETURNED, value)
+            value = (
+                value.copy(order="K")
+                if recorder is None or isinstance(value, Array)
+                else recorder.copy(Reason.RETURNED, value)
+            )
         if recorder is not None:
             recorder.hand(value)
         return value
@@ -227,8 +237,7 @@ class Run:
             )
         elif can_be_shared(ct) and not owned(ct, 1):
             recorder = self.tape.recorder
-            plain = recorder is None or isinstance(ct, Array)
-            ct = ct.copy(order="K") if plain else recorder.copy(Reason.RETURNED, ct)
+            ct = ct.copy(order="K") if recorder is None or isinstance(ct, Array) else recorder.copy(Reason.RETURNED, ct)
         if isinstance(ct, Array):
             return ct
         if self.tape.recorder is not None:

@@ -166,7 +166,7 @@ def test_bytes_written():
         return np.sum(b)
 
     trace = recorded(f, X)
-    written = [(trace.name(i), int(trace.events["nbytes"][i])) for i in trace.rows(Kind.CALL) if "getitem" != trace.name(i)]
+    written = [(trace.name(i), int(trace.events["nbytes"][i])) for i in trace.rows(Kind.CALL) if trace.name(i) != "getitem"]
     assert written[:-1] == [("add", 80), ("add", 80), ("setitem", 40), ("setitem", 16), ("setitem", 40)]
 
 
