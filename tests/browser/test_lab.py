@@ -54,6 +54,7 @@ IDLE = """() => {
 def open_notebook(page: Page, url: str, name: str) -> None:
     page.goto(f"{url}/lab/tree/{name}?token={TOKEN}&reset")
     page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.context?.isReady", timeout=60_000)
+    page.evaluate("window.jupyterapp.restored.then(() => true)")
 
 
 def run_all(page: Page) -> None:
@@ -126,6 +127,7 @@ def test_a_profiled_notebook(open_page: OpenPage, lab: tuple[str, Path]) -> None
     expect(page.locator(".gv-panel .gv-title")).to_contain_text("In[2]")
 
     # The viewer follows the theme.
+    page.wait_for_selector("#jupyterlab-splash", state="detached")
     page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     page.wait_for_function(
         f"() => ({CORNER})(document.querySelector('.gv-output').shadowRoot.querySelector('.lanes canvas')) < 300"
@@ -280,7 +282,8 @@ def test_a_file_opens_as_a_document(open_page: OpenPage, lab: tuple[str, Path], 
     Profile(made_trace()).save(folder / "run.gradviz")
     page = open_page()
     page.goto(f"{url}/lab?token={TOKEN}&reset")
-    page.wait_for_function("() => window.jupyterapp?.restored", timeout=60_000)
+    page.wait_for_function("() => window.jupyterapp?.restored.then(() => true)", timeout=60_000)
+    page.wait_for_selector("#jupyterlab-splash", state="detached")  # the theme manager would remove it a second time
     page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme)
     page.locator(".jp-DirListing-item", has_text="run.gradviz").dblclick()
     expect(page.locator(".gv-document header .label")).to_be_visible()
