@@ -288,7 +288,11 @@ def stores(code: CodeType, at: int) -> bool:
         return name.startswith("STORE_")
     around = {i.offset: i for i in dis.get_instructions(code)}
     start = around[at].positions
-    called = [i for i in around.values() if i.opname in ("LOAD_ATTR", "LOAD_METHOD") and i.offset < at and begins(i.positions) == begins(start)]
+    called = [
+        i
+        for i in around.values()
+        if i.opname in ("LOAD_ATTR", "LOAD_METHOD") and i.offset < at and begins(i.positions) == begins(start)
+    ]
     return bool(called) and called[-1].argval in STORING
 
 

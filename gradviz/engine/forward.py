@@ -63,14 +63,14 @@ class Forward:
                 tangents[name] = [
                     item.index if isinstance(item, Array) and item.tape is self else None for item in value
                 ]
-        watched = self.recorder is not None and not nested(values)
-        out = self.recorder.call(rule.name, rule.run, values) if watched else rule.run(*values)
+        recorder: Any = None if nested(values) else self.recorder
+        out = rule.run(*values) if recorder is None else recorder.call(rule.name, rule.run, values)
         if not tangents:
             return out
-        if watched:
-            number = self.recorder.last
-            tangent = self.recorder.call(f"{rule.name} › tangent", tangent_of, (rule, values, out, tangents))
-            self.recorder.last = number
+        if recorder is not None:
+            number = recorder.last
+            tangent = recorder.call(f"{rule.name} › tangent", tangent_of, (rule, values, out, tangents))
+            recorder.last = number
         else:
             tangent = tangent_of(rule, values, out, tangents)
         if rule.outputs and isinstance(out, (tuple, list)):
@@ -171,9 +171,7 @@ def transposed_twice(rule: Rule, values: list[Any], out: Any, tangents: dict[str
     flowing = [k for k, o in enumerate(outs) if getattr(o, "dtype", np.dtype(float)).kind in "fc"]
     # Decompositions refuse cotangents that depend on a choice of vectors; zero does not.
     probe = np.zeros_like if several else np.ones_like
-    probes: list[Any] = [
-        Array(probe(o), tape, tape.leaf()) if k in flowing else None for k, o in enumerate(outs)
-    ]
+    probes: list[Any] = [Array(probe(o), tape, tape.leaf()) if k in flowing else None for k, o in enumerate(outs)]
     active = tuple(tangents)
     variant = rule.variant((active, True))
     if active == (rule.sequence,):

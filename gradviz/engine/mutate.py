@@ -123,7 +123,11 @@ def store_below(
             else recorder.copy(Reason.CALLERS_ARRAY, lower)
         )
     if isinstance(lower, Array) or isinstance(value, Array):
-        handle = Array(lower.value, lower.tape, lower.index) if isinstance(lower, Array) else constant(lower, FRESH if foreign else USED)
+        handle = (
+            Array(lower.value, lower.tape, lower.index)
+            if isinstance(lower, Array)
+            else constant(lower, FRESH if foreign else USED)
+        )
         store(handle, views, value)
         return handle
     target = lower
@@ -210,7 +214,13 @@ def add_into(array: Array, index: Any, value: Any) -> bool:
 def own_memory(array: Array, other: Any) -> bool:
     """Whether an array is all there is to its memory, on the host and on a tape that is also that of the other operand."""
     tape = array.tape
-    if type(array) is View or type(tape) is not Tape or not tape.open or type(array.value) is not np.ndarray or is_foreign(array):
+    if (
+        type(array) is View
+        or type(tape) is not Tape
+        or not tape.open
+        or type(array.value) is not np.ndarray
+        or is_foreign(array)
+    ):
         return False
     return not isinstance(other, Array) or (
         other.tape is tape and type(other) is not View and type(other.value) is np.ndarray
@@ -222,7 +232,10 @@ def overwritten(array: Array, found: Rule, key: Any, other: Any, arguments: tupl
     tape, memory = array.tape, array.value
     if tape.recorder is not None:
         end_ns = tape.recorder.clock()
-        y, nbytes = arguments[-1], memory.nbytes if len(arguments) == 2 else getattr(arguments[-1], "nbytes", memory.itemsize)
+        y, nbytes = (
+            arguments[-1],
+            memory.nbytes if len(arguments) == 2 else getattr(arguments[-1], "nbytes", memory.itemsize),
+        )
         tape.recorder.wrote(tape, len(tape.log), found.name, memory, y, nbytes, start_ns, end_ns)
     parents = (array.index, other.index) if isinstance(other, Array) else array.index
     tape.log.append(found.variant(key).keep(parents, memory, *arguments))

@@ -290,7 +290,9 @@ def get_item(self: Array, index: Any) -> Any:
         return take_one(self, index)
     index = below_index(index)
     if kind is not np.ndarray and getattr(index, "dtype", None) == bool and index.ndim:
-        index = np.nonzero(index)  # on a device a mask makes the host wait; positions do so once, not again in the reverse pass
+        index = np.nonzero(
+            index
+        )  # on a device a mask makes the host wait; positions do so once, not again in the reverse pass
     return call(take, (self, index))
 
 

@@ -33,7 +33,18 @@ from gradviz.engine.signature import binder
 from gradviz.engine.variant import Variant, write_variant
 from gradviz.errors import RuleError
 
-__all__ = ["COMPOSED", "CREATING", "NO_GRADIENT", "OUT_POSITION", "RULES", "Like", "Rule", "composed", "no_gradient", "rule"]
+__all__ = [
+    "COMPOSED",
+    "CREATING",
+    "NO_GRADIENT",
+    "OUT_POSITION",
+    "RULES",
+    "Like",
+    "Rule",
+    "composed",
+    "no_gradient",
+    "rule",
+]
 
 KNOWN = ("numpy", "gradviz.engine", "gradviz.rules", "scipy", "_operator")
 
@@ -51,7 +62,9 @@ def apart(run: Callable[..., Any]) -> Callable[..., Any]:
     def copied(out: Any, arguments: tuple[Any, ...]) -> Any:
         if type(out) in (list, tuple):
             return type(out)(copied(item, arguments) for item in out)
-        shares = hasattr(out, "strides") and any(memory_of(out) is memory_of(a) for a in arguments if hasattr(a, "strides"))
+        shares = hasattr(out, "strides") and any(
+            memory_of(out) is memory_of(a) for a in arguments if hasattr(a, "strides")
+        )
         return out.copy() if shares else out
 
     return lambda *arguments: copied(run(*arguments), arguments)

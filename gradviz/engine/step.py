@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Step:
     """How the reverse pass handles one kind of record: a rule together with the inputs that are being differentiated."""
 
-    __slots__ = ("active", "back", "owns", "parts", "plain", "rule", "short", "single", "title", "view")
+    __slots__ = ("active", "back", "each", "owns", "parts", "plain", "rule", "single", "view")
 
     def __init__(
         self,
@@ -32,9 +32,9 @@ class Step:
         self.owns = owns
         self.single = single and len(active) == 1
         self.plain = self.single and not owns and (rule is None or not rule.view)
-        # one pullback, of ours, by itself: the recorder has a short way of writing it down
-        self.short = self.single and rule is not None and len(parts) == 1 and not rule.foreign and not rule.joint
-        self.title = "" if rule is None else f"{rule.name} › {', '.join(active)}"
+        # (title, (ct, record) -> cotangent) for each input, where pullbacks of ours stand by themselves: the recorder has a
+        # short way of writing those down
+        self.each: list[tuple[str, Callable[..., Any]]] = []
         self.view = (
             rule is not None and rule.view and rule.function is not np.broadcast_to
         )  # whose result is no place to add to

@@ -163,7 +163,15 @@ def write_straight_paths(general: Callable[[Any, tuple[Any, ...]], Any]) -> None
 
 def _written(source: str, space: dict[str, Any], **parts: Any) -> Callable[..., Any]:
     space.update(
-        Array=Array, View=View, Tape=Tape, HOST=HOST, SCALARS=SCALARS, FLOAT64=FLOAT64, CONSTANTS=CONSTANTS, ndarray=ndarray, like=like
+        Array=Array,
+        View=View,
+        Tape=Tape,
+        HOST=HOST,
+        SCALARS=SCALARS,
+        FLOAT64=FLOAT64,
+        CONSTANTS=CONSTANTS,
+        ndarray=ndarray,
+        like=like,
     )
     space["constant_array"] = constant_array
     exec(source.format(**parts), space)  # noqa: S102

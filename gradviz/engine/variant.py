@@ -41,7 +41,9 @@ def write_variant(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     back, parts = writer.back(), writer.parts()
     keep = writer.keep(len(STEPS))
     owns = any("ct_owned" in rule.reads(target) for target in active)
-    STEPS.append(Step(rule, active, back, parts, owns=owns, single=active != (rule.sequence,)))
+    step = Step(rule, active, back, parts, owns=owns, single=active != (rule.sequence,))
+    step.each = writer.each()
+    STEPS.append(step)
     names = (*rule.parameters[:2], *[""] * (2 - len(rule.parameters)), "out")
     saves = sum(bit for bit, name in zip((1, 2, 4), names, strict=True) if name in writer.slots)
     return Variant(keep, len(STEPS) - 1, saves, tuple(writer.slots))
@@ -88,6 +90,15 @@ class Writer:
             parts.append((target, self._define("part", "ct, record, made", [*reads, self.assignment(target), *enters])))
         return parts
 
+    def each(self) -> list[tuple[str, Callable[..., Any]]]:
+        """(title, ``(ct, record) -> cotangent``) for each active input, if its pullbacks are ours and need nothing of each other."""
+        rule = self.rule
+        apart = not (self.needed or rule.joint or rule.foreign or rule.sequence in self.active)
+        if not apart or any("ct_owned" in rule.reads(target) for target in self.active):
+            return []
+        sources = [(target, [f"return {self.expression(target)}"]) for target in self.active]
+        return [(f"{rule.name} › {target}", self._define("one", "ct, record", lines)) for target, lines in sources]
+
     def keep(self, code: int) -> Callable[..., tuple[Any, ...]]:
         """``(parents, out, *arguments) -> record``. Comes last: only then are all slots known."""
         arguments = ["out_option" if name == "out" else name for name in self.rule.parameters]
@@ -119,7 +130,9 @@ class Writer:
         rule = self.rule
         self.space["to_" + target] = rule.pullbacks[target]
         last = target == self.order[-1] and target != rule.sequence
-        reads = ["ct.copy()" if name == "ct_owned" and not last else self._argument(name) for name in rule.reads(target)]
+        reads = [
+            "ct.copy()" if name == "ct_owned" and not last else self._argument(name) for name in rule.reads(target)
+        ]
         text = f"to_{target}({', '.join(reads)})"
         if rule.foreign and not rule.elementwise and target not in rule.joint and target != rule.sequence:
             text = f"checked({text}, {self._slot(f'like({target})')}, {rule.name!r}, {target!r})"

@@ -49,18 +49,14 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
         if step.rule is None:  # one output of several, or an opaque pull: nothing is computed for the first
             hand_on(step, record, ct, cts)
             continue
-        if step.short:
-            parent = record[1]
-            variable = -2 - parent if parent < leaves else calls.get(parent, -1)
-            new = pull(step.back, ct, record, call, step.title, variable)
-            if type(new) is not ndarray and not isinstance(new, float):
-                recorder.pulled_other(call, step.title, variable, *describe(new, ct, step.rule))
-            if cts[parent] is None:
-                cts[parent] = new
-                del new  # it would count as a holder in the next turn
-                continue
-            new = [new]
-            parents = (parent,)
+        if step.each:
+            parents = (record[1],) if step.single else record[1]
+            new = []
+            for (title, back), parent in zip(step.each, parents, strict=True):
+                variable = -2 - parent if parent < leaves else calls.get(parent, -1)
+                new.append(pull(back, ct, record, call, title, variable))
+                if type(new[-1]) is not ndarray and not isinstance(new[-1], float):
+                    recorder.pulled_other(call, title, variable, *describe(new[-1], ct, step.rule))
         else:
             made: dict[str, Any] = {}
             for target, part in step.parts:
@@ -74,7 +70,9 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
             made.clear()
         while new:
             parent = parents[len(new) - 1]
-            if new[-1] is None:
+            if cts[parent] is None:
+                cts[parent] = new.pop()
+            elif new[-1] is None:
                 new.pop()
             else:
                 accumulate(tape, cts, parent, call, new)

@@ -34,19 +34,21 @@ zeros_like, ones_like, empty_like, full_like = (
 arange, linspace, eye, identity = (_creating(f) for f in (np.arange, np.linspace, np.eye, np.identity))
 
 
-def asarray(obj: Any, dtype: Any = None, copy: bool | None = None, device: Any = None) -> Array:
+def asarray(obj: Any, dtype: Any = None, copy: bool | None = None, device: Any = None) -> Any:
     """An `Array` of ``obj``: an array, a number, or nested lists of numbers and traced values (which are stacked).
 
     Memory of a plain array is shared with it until the result is first written to.
     """
+    made: Any
     if isinstance(obj, (list, tuple)) and any(isinstance(leaf, Array) for leaf in flatten(obj)[0]):
-        made: Any = np.stack([asarray(item) for item in obj])
+        made = np.stack([asarray(item) for item in obj])
         return made if dtype is None else np.astype(made, dtype)
     if isinstance(obj, Array):
         made = obj if dtype is None or obj.dtype == np.dtype(dtype) else np.astype(obj, dtype)  # type: ignore[call-overload]
         return np.copy(made) if copy and made is obj else made
     if hasattr(bottom(obj), "device") and not isinstance(obj, (np.ndarray, np.generic)):
-        value: Any = obj if dtype is None else obj.astype(dtype)
+        device_array: Any = obj
+        value: Any = obj if dtype is None else device_array.astype(dtype)
     else:
         value = np.asarray(obj, dtype)
     if device is not None:

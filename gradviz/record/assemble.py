@@ -368,12 +368,13 @@ def _devices(recording: Recording) -> Table:
 
 def _lanes(recording: Recording) -> Table:
     names = list(recording.devices)
+    streams = next((names.index(name) for name in names if name != "host"), -1)
     return {
         "name_str": np.array([recording.text(name) for name, _, _ in recording.lanes], np.int32),
         "kind": np.array([kind for _, kind, _ in recording.lanes], np.uint8),
         "device": np.array(
             [
-                names.index(d) if d in names else (0 if kind == LaneKind.THREAD and names else -1)
+                streams if kind == LaneKind.STREAM else names.index(d) if d in names else -1
                 for _, kind, d in recording.lanes
             ],
             np.int16,

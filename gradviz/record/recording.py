@@ -142,7 +142,11 @@ class Recording:
             while type(base := value.base) is ndarray:
                 value = base
             return value
-        if isinstance(value, (float, complex, int, np.generic)) or not hasattr(value, "nbytes") or hasattr(value, "tape"):
+        if (
+            isinstance(value, (float, complex, int, np.generic))
+            or not hasattr(value, "nbytes")
+            or hasattr(value, "tape")
+        ):
             return None  # scalars, and arrays of an enclosing derivative, which notes their memory itself
         return self.device_of(value).owner(value)
 
@@ -187,13 +191,13 @@ class Recording:
         self.live[id(owner)] = reference
         return reference
 
-    def bury(self, now: int | None = None) -> None:
-        """Note the buffers that died since the last event, as dead from ``now`` on."""
-        now = self.clock() if now is None else now
+    def bury(self, now_ns: int = -1) -> None:
+        """Note the buffers that died since the last event, as dead from ``now_ns`` on."""
+        now_ns = self.clock() if now_ns < 0 else now_ns
         for dead in (self.dead, self.dead_small):
             while dead:
                 self.freed.append(dead.pop().number)
-                self.freed_ns.append(now)
+                self.freed_ns.append(now_ns)
 
     def describe(self, value: Any) -> int:
         """The number of a dtype and shape."""

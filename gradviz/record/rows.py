@@ -40,7 +40,8 @@ LAYOUTS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 PACK = {name: Struct("<" + "".join(fields.values())).pack for name, fields in LAYOUTS.items()}
 DTYPE = {
-    name: np.dtype([(field, np.dtype("<" + code)) for field, code in fields.items()]) for name, fields in LAYOUTS.items()
+    name: np.dtype([(field, np.dtype("<" + code)) for field, code in fields.items()])
+    for name, fields in LAYOUTS.items()
 }
 EVENT, CALL_ROW, PULL_ROW, USE = PACK["event"], PACK["call"], PACK["pull"], PACK["use"]
 BUFFER, COPY, SYNC, CONTRIBUTION = PACK["buffer"], PACK["copy"], PACK["sync"], PACK["contribution"]

@@ -41,7 +41,11 @@ class Scribe:
         self.packed: list[bytes] = []
         self.packed_calls: list[bytes] = []
         self.packed_pulls: list[bytes] = []
-        self.pending = (-1, 0, 0)  # number, start and end of a pullback that is not yet written down
+        self.pending: tuple[int, int, int] = (
+            -1,
+            0,
+            0,
+        )  # number, start and end of a pullback that is not yet written down
         self.uses: list[bytes] = []
         self.copies: list[bytes] = []
         self.syncs: list[bytes] = []
@@ -209,7 +213,9 @@ class Scribe:
                 if buffer >= 0:
                     self.uses.append(USE(number, buffer, SAVE))
 
-    def wrote(self, tape: Any, variable: int, name: str, memory: Any, value: Any, nbytes: int, start_ns: int, end_ns: int) -> None:
+    def wrote(
+        self, tape: Any, variable: int, name: str, memory: Any, value: Any, nbytes: int, start_ns: int, end_ns: int
+    ) -> None:
         """A write of so many bytes into memory that existed before."""
         number = next(self.recording.numbers)
         site = self.site()
@@ -314,7 +320,16 @@ class Scribe:
                 if useful * DENSE < nbytes:
                     guard.check("dense_zeros", name, True)
             self.contributions.append(
-                CONTRIBUTION(number, variable, buffer, int(state), nbytes, useful, used, denormals(value))
+                CONTRIBUTION(
+                    number,
+                    variable,
+                    buffer,
+                    int(state),
+                    nbytes,
+                    useful,
+                    used,
+                    denormals(value) if number % SAMPLED == 0 else -1,
+                )
             )
         self.write(number, PULLBACK, name, start, end, self.call_number, INHERITED, total, BACKWARD)
         self.call_number = outer_call
@@ -373,7 +388,7 @@ class Scribe:
         self.recording.track(owner, nbytes, reserved_nbytes, self.parent, int(from_pool), -1, device, time_ns)
 
     def _stream(self, stream: str) -> int:
-        return self.recording.lane(stream, 1, self.recording.device.name if self.recording.device else "device")
+        return self.recording.lane(stream, 1, "")  # of which device may only show later
 
     def _on_lane(
         self, number: int, kind: Kind, name: str, stream: str, start_ns: int, end_ns: int, nbytes: int

@@ -87,7 +87,9 @@ def short_call(scribe: Scribe) -> Callable[..., None]:
             bury_time(start_ns)
         if number < scribe.limit:
             write_row(
-                CALL_ROW(number, start_ns, end_ns - start_ns, scribe.parent, site, scribe.flags, how, text, description, a, b)
+                CALL_ROW(
+                    number, start_ns, end_ns - start_ns, scribe.parent, site, scribe.flags, how, text, description, a, b
+                )
             )
         else:
             scribe.dropped += 1
@@ -156,7 +158,20 @@ def short_pull(scribe: Scribe) -> Callable[..., Any]:
             scribe.dropped += 1
         elif duration_ns < LONGEST_SHORT_NS and text < MOST_SHORT_NAMES:
             write_row(
-                PULL_ROW(number, start_ns, duration_ns, parent, call, scribe.flags, how, text, description, variable, sick, target)
+                PULL_ROW(
+                    number,
+                    start_ns,
+                    duration_ns,
+                    parent,
+                    call,
+                    scribe.flags,
+                    how,
+                    text,
+                    description,
+                    variable,
+                    sick,
+                    target,
+                )
             )
         else:
             nbytes = getattr(new, "nbytes", 8)
