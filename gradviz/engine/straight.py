@@ -81,7 +81,7 @@ def watched(self, other):
         log.append(({code}, self.index, {slots}))
         recorder.quick(tape, index, {name!r}, start_ns, end_ns, x, None, out, {saves})
         return Array(out, tape, index)
-    if (kind is not Array and kind is not View) or other.tape is not tape:
+    if (kind is not Array and kind is not View) or other.tape is not tape{or_square}:
         return otherwise(self, other)
     y = other.value
     kind = type(x)
@@ -108,7 +108,7 @@ def operate(self, other):
         index = len(log)
         log.append(({code}, self.index, {slots}))
         return Array(out, tape, index)
-    if (kind is not Array and kind is not View) or other.tape is not tape:
+    if (kind is not Array and kind is not View) or other.tape is not tape{or_square}:
         return otherwise(self, other)
     y = other.value
     out = x {symbol} y
@@ -151,7 +151,7 @@ def constant_array(number: float) -> np.ndarray:
 def write_straight_paths(general: Callable[[Any, tuple[Any, ...]], Any]) -> None:
     """Fill the tables above for all rules there are; ``general(ufunc, inputs)`` is where the extraordinary goes."""
     PART[:] = [take.variant(A).keep]
-    for function, rule in RULES.items():
+    for function, rule in sorted(RULES.items(), key=lambda item: len(item[1].inputs)):
         if not isinstance(function, np.ufunc) or not rule.straight:
             continue
         if rule.inputs == ("x",) == rule.parameters:
@@ -188,13 +188,15 @@ def _unary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable
 
 def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable[[Array, Any], Any]:
     one, two = rule.variant(X), rule.variant(XY)
-    space = {
-        "keep_fitted": rule.variant(XY_FIT).keep,
-        "otherwise": lambda self, other: general(ufunc, (self, other)),
-    }
+    square = UNARY.get(np.square) if ufunc is np.multiply else None  # one pullback for x * x, where two would be added up
+
+    def otherwise(self: Array, other: Any) -> Any:
+        return square(self) if square is not None and other is self else general(ufunc, (self, other))
+
+    space = {"keep_fitted": rule.variant(XY_FIT).keep, "otherwise": otherwise}
     fast = "(CONSTANTS.get(other) or constant_array(other)) if type(x) is ndarray and x.dtype is FLOAT64 else other"
     return _written(
-        BINARY_SOURCE, space, symbol=SYMBOLS[ufunc], constant=fast if ufunc in STEADY else "other", name=rule.name,
+        BINARY_SOURCE, space, or_square=" or other is self" * (square is not None), symbol=SYMBOLS[ufunc], constant=fast if ufunc in STEADY else "other", name=rule.name,
         code=one.code, slots=_together(one.slots), saves=one.saves & ~2,
         code_xy=two.code, slots_xy=_together(two.slots), saves_xy=two.saves,
     )  # fmt: skip

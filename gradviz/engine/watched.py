@@ -32,6 +32,16 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
         cts[reversed_] = None
         step = STEPS[record[0]]
         call = calls.get(reversed_, -1)
+        if step.plain and step.each and type(ct) is not Owned and type(ct) is not Indexed:
+            parent = record[1]
+            if cts[parent] is None:  # the short way that chains of small operations take
+                variable = -2 - parent if parent < leaves else calls.get(parent, -1)
+                title, back = step.each[0]
+                new = cts[parent] = pull(back, ct, record, call, title, variable)
+                if type(new) is not ndarray and not isinstance(new, float):
+                    recorder.pulled_other(call, title, variable, *describe(new, ct, step.rule))
+                del new  # it would count as a holder in the next turn
+                continue
         if type(ct) is Owned:
             ct = ct.dense()
         elif type(ct) is Indexed:
