@@ -20,6 +20,11 @@ ndarray = np.ndarray
 
 def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
     """Apply a rule's function to arguments in signature order; the result is on the innermost tape among them."""
+    first = arguments[0]
+    if rule.positions == (0,) and (type(first) is Array or type(first) is View):
+        tape = first.tape
+        if tape is not None and tape.quick and not any(map(may_hold, arguments[1:])):
+            return call_one(tape, rule, first, arguments)
     top = innermost(arguments)
     if top is None:
         return call_plain(rule, arguments)
@@ -27,6 +32,16 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
         raise escaped(rule.name)
     if type(top) is not Tape:
         return top.call(rule, arguments)
+    values, active, parents, positions = entered(rule, arguments, top)
+    recorder = top.recorder
+    out = rule.run(*values) if recorder is None or nested(values) else recorder.call(rule.name, rule.run, values)
+    if not active:
+        return out
+    return remember(top, rule, arguments, values, out, tuple(active), parents, positions)
+
+
+def entered(rule: Rule, arguments: tuple[Any, ...], top: Tape) -> tuple[list[Any], list[str], list[int], list[int]]:
+    """Arguments one level down, the inputs that are differentiated, their variables, and their places in a sequence."""
     values = list(arguments)
     active: list[str] = []
     parents: list[int] = []
@@ -51,11 +66,31 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
                 values[position] = below(value, top.level)
                 if name in rule.pullbacks:  # a list where an array is meant
                     values[position] = np.asarray(values[position])
-    recorder = top.recorder
-    out = rule.run(*values) if recorder is None or nested(values) else recorder.call(rule.name, rule.run, values)
-    if not active:
-        return out
-    return remember(top, rule, arguments, values, out, tuple(active), parents, positions)
+    return values, active, parents, positions
+
+
+def may_hold(argument: Any) -> bool:
+    """Whether an argument could be or contain a traced array; shapes and axes, given as integers, cannot."""
+    kind = type(argument)
+    if kind is tuple:
+        return any(type(item) is not int for item in argument)
+    return kind is list or kind is ndarray or isinstance(argument, Array)
+
+
+def call_one(tape: Tape, rule: Rule, first: Array, arguments: tuple[Any, ...]) -> Any:
+    """The ordinary case of `call`: one array, differentiated, and plain options."""
+    value = first.value
+    values = (value, *arguments[1:])
+    out = rule.run(*values)
+    if rule.outputs and isinstance(out, (tuple, list)):
+        return remember(tape, rule, arguments, list(values), out, rule.inputs, [first.index], [])
+    variant = rule.variant((rule.inputs, not alike(rule, value, out)))
+    log = tape.log
+    index = len(log)
+    log.append(variant.keep(first.index, out, *values))
+    if rule.view and looks_at(out, value):
+        return View(out, tape, index, first, (rule, values[1:]))
+    return Array(out, tape, index)
 
 
 def escaped(name: str) -> EscapedArrayError:

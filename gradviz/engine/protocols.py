@@ -75,8 +75,8 @@ def answer_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwar
     for target, value in zip(out, results, strict=True):
         if target is not None:
             adopt(target, value)
-    kept = tuple(value if target is None else target for target, value in zip(out, results, strict=True))
-    return kept if len(kept) > 1 else kept[0]
+    kept = [value if target is None else target for target, value in zip(out, results, strict=True)]
+    return kept[0] if len(kept) == 1 else tuple(kept)
 
 
 def with_options(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
@@ -289,7 +289,7 @@ def get_item(self: Array, index: Any) -> Any:
     if kind is int or kind is slice:
         return take_one(self, index)
     index = below_index(index)
-    if kind is not np.ndarray and getattr(index, "dtype", None) == bool and index.ndim:
+    if kind is not np.ndarray and getattr(getattr(index, "dtype", None), "kind", "") == "b" and index.ndim:
         index = np.nonzero(
             index
         )  # on a device a mask makes the host wait; positions do so once, not again in the reverse pass

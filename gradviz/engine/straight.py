@@ -188,7 +188,9 @@ def _unary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable
 
 def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable[[Array, Any], Any]:
     one, two = rule.variant(X), rule.variant(XY)
-    square = UNARY.get(np.square) if ufunc is np.multiply else None  # one pullback for x * x, where two would be added up
+    square = (
+        UNARY.get(np.square) if ufunc is np.multiply else None
+    )  # one pullback for x * x, where two would be added up
 
     def otherwise(self: Array, other: Any) -> Any:
         return square(self) if square is not None and other is self else general(ufunc, (self, other))
@@ -196,7 +198,8 @@ def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callabl
     space = {"keep_fitted": rule.variant(XY_FIT).keep, "otherwise": otherwise}
     fast = "(CONSTANTS.get(other) or constant_array(other)) if type(x) is ndarray and x.dtype is FLOAT64 else other"
     return _written(
-        BINARY_SOURCE, space, or_square=" or other is self" * (square is not None), symbol=SYMBOLS[ufunc], constant=fast if ufunc in STEADY else "other", name=rule.name,
+        BINARY_SOURCE, space, or_square=" or other is self" * (square is not None), symbol=SYMBOLS[ufunc],
+        constant=fast if ufunc in STEADY else "other", name=rule.name,
         code=one.code, slots=_together(one.slots), saves=one.saves & ~2,
         code_xy=two.code, slots_xy=_together(two.slots), saves_xy=two.saves,
     )  # fmt: skip
@@ -216,6 +219,12 @@ def take_one(self: Array, index: Any) -> Any:
     """``self[index]`` for one integer or slice: loops over ``p[i]`` are made of it."""
     tape = self.tape
     value = self.value
+    if tape is not None and tape.quick and type(value) is ndarray:
+        out = value[index]
+        log = tape.log
+        number = len(log)
+        log.append(PART[0](self.index, out, value, index))
+        return View(out, tape, number, self, (take, (index,))) if type(out) is ndarray else Array(out, tape, number)
     if type(tape) is not Tape or not tape.open or type(value) is not ndarray:
         return call(take, (self, index))
     recorder = tape.recorder

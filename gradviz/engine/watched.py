@@ -16,12 +16,12 @@ from gradviz.engine.tape import Tape
 from gradviz.record.events import Reason, State
 
 ndarray = np.ndarray
+MADE_UP = frozenset({Owned, Indexed})
 
 
 def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
     """Reverse every record from the last cotangent down to the leaves, and tell the recorder."""
     log, recorder, calls, leaves = tape.log, tape.recorder, tape.calls, tape.leaves
-    pull = recorder.pull
     for reversed_ in range(len(cts) - 1, leaves - 1, -1):
         ct = cts[reversed_]
         record = log[reversed_]
@@ -32,24 +32,13 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
         cts[reversed_] = None
         step = STEPS[record[0]]
         call = calls.get(reversed_, -1)
-        if step.plain and step.each and type(ct) is not Owned and type(ct) is not Indexed:
-            parent = record[1]
-            if cts[parent] is None:  # the short way that chains of small operations take
-                variable = -2 - parent if parent < leaves else calls.get(parent, -1)
-                title, back = step.each[0]
-                new = cts[parent] = pull(back, ct, record, call, title, variable)
-                if type(new) is not ndarray and not isinstance(new, float):
-                    recorder.pulled_other(call, title, variable, *describe(new, ct, step.rule))
-                del new  # it would count as a holder in the next turn
-                continue
-        if type(ct) is Owned:
-            ct = ct.dense()
-        elif type(ct) is Indexed:
-            if pass_on(step, record, ct, cts):
-                continue
-            start = recorder.clock()
-            ct = ct.dense()
-            recorder.accumulated(call, start, ct, Reason.INDEXED)
+        if step.plain and step.each and cts[record[1]] is None and type(ct) not in MADE_UP:
+            cts[record[1]] = pulled(tape, step, 0, record[1], call, ct, record)
+            continue
+        if type(ct) is Indexed and pass_on(step, record, ct, cts):
+            continue
+        if type(ct) in MADE_UP:
+            ct = whole(recorder, call, ct)
         if step.owns and not owned(ct):
             start = recorder.clock()
             ct = own(ct)
@@ -59,25 +48,8 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
         if step.rule is None:  # one output of several, or an opaque pull: nothing is computed for the first
             hand_on(step, record, ct, cts)
             continue
-        if step.each:
-            parents = (record[1],) if step.single else record[1]
-            new = []
-            for (title, back), parent in zip(step.each, parents, strict=True):
-                variable = -2 - parent if parent < leaves else calls.get(parent, -1)
-                new.append(pull(back, ct, record, call, title, variable))
-                if type(new[-1]) is not ndarray and not isinstance(new[-1], float):
-                    recorder.pulled_other(call, title, variable, *describe(new[-1], ct, step.rule))
-        else:
-            made: dict[str, Any] = {}
-            for target, part in step.parts:
-                reverse(tape, step, target, part, call, ct, record, made)
-            parents = (record[1],) if step.single else record[1]
-            new = (
-                [made[target] for target in step.active]
-                if step.active[0] != step.rule.sequence
-                else list(made[step.active[0]])
-            )
-            made.clear()
+        parents = (record[1],) if step.single else record[1]
+        new = all_pulled(tape, step, parents, call, ct, record)
         while new:
             parent = parents[len(new) - 1]
             if cts[parent] is None:
@@ -86,6 +58,38 @@ def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
                 new.pop()
             else:
                 accumulate(tape, cts, parent, call, new)
+
+
+def all_pulled(tape: Tape, step: Step, parents: Any, call: int, ct: Any, record: tuple[Any, ...]) -> list[Any]:
+    """What the pullbacks of a step give, one for each parent; only the list holds it."""
+    if step.each:
+        return [pulled(tape, step, k, parent, call, ct, record) for k, parent in enumerate(parents)]
+    made: dict[str, Any] = {}
+    for target, part in step.parts:
+        reverse(tape, step, target, part, call, ct, record, made)
+    if step.active[0] == step.rule.sequence:
+        return list(made[step.active[0]])
+    return [made[target] for target in step.active]
+
+
+def pulled(tape: Tape, step: Step, k: int, parent: int, call: int, ct: Any, record: tuple[Any, ...]) -> Any:
+    """Run the pullback of the k-th active input, the short way."""
+    title, back = step.each[k]
+    variable = -2 - parent if parent < tape.leaves else tape.calls.get(parent, -1)
+    new = tape.recorder.pull(back, ct, record, call, title, variable)
+    if type(new) is not ndarray and not isinstance(new, float):
+        tape.recorder.pulled_other(call, title, variable, *describe(new, ct, step.rule))
+    return new
+
+
+def whole(recorder: Any, call: int, ct: Any) -> Any:
+    """A cotangent as one array."""
+    if type(ct) is Owned:
+        return ct.dense()
+    start = recorder.clock()
+    made = ct.dense()
+    recorder.accumulated(call, start, made, Reason.INDEXED)
+    return made
 
 
 def hand_on(step: Step, record: tuple[Any, ...], ct: Any, cts: list[Any]) -> None:

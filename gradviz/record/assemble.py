@@ -175,11 +175,10 @@ def _events(recording: Recording, scribes: list[Scribe], end_ns: int) -> np.ndar
     parts = []
     sizes = np.array([*(_size(*key) for key in recording.descriptions), 8], np.int64)
     for scribe in scribes:
-        scribe.pack()
-        part = unpacked("event", [scribe.packed])
+        part = unpacked("event", [scribe.events])
         calls, pulls = (
-            _widened(unpacked("call", [scribe.packed_calls]), sizes),
-            _widened(unpacked("pull", [scribe.packed_pulls]), sizes),
+            _widened(unpacked("call", [scribe.calls]), sizes),
+            _widened(unpacked("pull", [scribe.pulls]), sizes),
         )
         calls["call"], calls["kind"] = calls["number"], int(Kind.CALL)
         calls["out"] = np.where(calls["how"] & OUT_MADE > 0, calls["number"], -1)
@@ -188,9 +187,9 @@ def _events(recording: Recording, scribes: list[Scribe], end_ns: int) -> np.ndar
         pulls["flags"] |= int(Flag.BACKWARD)
         if recording.device is not None:
             for rows_, packed, until, row in (
-                (part, scribe.packed, scribe.real_until[0], DTYPE["event"]),
-                (calls, scribe.packed_calls, scribe.real_until[1], DTYPE["call"]),
-                (pulls, scribe.packed_pulls, scribe.real_until[2], DTYPE["pull"]),
+                (part, scribe.events, scribe.real_until[0], DTYPE["event"]),
+                (calls, scribe.calls, scribe.real_until[1], DTYPE["call"]),
+                (pulls, scribe.pulls, scribe.real_until[2], DTYPE["pull"]),
             ):
                 early = rows_[: sum(map(len, packed[:until])) // row.itemsize]
                 early["start_ns"] = early["end_ns"] = recording.origin_ns

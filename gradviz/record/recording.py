@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.record.reference import Ref
-from gradviz.record.rows import BUFFER
+from gradviz.record.rows import BUFFER, Rows
 from gradviz.record.scribe import Scribe
 from gradviz.record.source import Lines
 
@@ -20,8 +20,8 @@ MAX_EVENTS = 20_000_000
 
 
 SHARED = (
-    "numbers", "lock", "strings", "lines", "lanes", "lane_ids", "live", "dead", "dead_small", "made", "freed", "freed_ns", "described", "descriptions",
-    "handed", "devices",
+    "numbers", "lock", "strings", "lines", "lanes", "lane_ids", "live", "dead", "dead_small", "made", "freed", "freed_ns",
+    "described", "descriptions", "handed", "devices",
 )  # fmt: skip
 
 
@@ -50,7 +50,7 @@ class Recording:
             self.live: dict[int, Ref] = {}  # id of an owner -> reference to it; stale once the reference is dead
             self.dead: list[Ref] = []
             self.dead_small: list[Ref] = []
-            self.made: list[bytes] = []
+            self.made = Rows()
             self.freed = array("i")
             self.freed_ns = array("q")
             self.descriptions: dict[tuple[Any, tuple[int, ...]], int] = {}

@@ -5,6 +5,7 @@ A packed row takes 0.2 µs and about its own size; tuples of Python integers wou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import Any
 
@@ -52,6 +53,18 @@ LONGEST_SHORT_NS = 1 << 32  # what takes longer gets a full row
 MOST_SHORT_NAMES = 1 << 16
 
 
-def unpacked(name: str, chunks: list[list[bytes]]) -> np.ndarray[Any, Any]:
+class Rows(list[bytes]):
+    """Packed rows, in the order they were written. `join` makes one object of many, which saves their headers."""
+
+    joined = 0  # how many objects at the front are joined ones
+
+    def join(self) -> None:
+        """Join what was written since the last time."""
+        if len(self) > self.joined + 1:
+            self[self.joined :] = [b"".join(self[self.joined :])]
+        self.joined = len(self)
+
+
+def unpacked(name: str, chunks: Sequence[list[bytes]]) -> np.ndarray[Any, Any]:
     """Rows of one layout, from lists of packed ones."""
     return np.frombuffer(bytearray(b"".join(b"".join(list(chunk)) for chunk in chunks)), DTYPE[name])

@@ -14,7 +14,7 @@ import numpy as np
 from gradviz.record import guard
 from gradviz.record.denormals import denormals
 from gradviz.record.events import Direction, Flag, Kind, Reason, State, Trigger, Use
-from gradviz.record.rows import CONTRIBUTION, COPY, EVENT, INHERITED, OUT_MADE, SYNC, USE
+from gradviz.record.rows import CONTRIBUTION, COPY, EVENT, INHERITED, OUT_MADE, SYNC, USE, Rows
 from gradviz.record.short import SAMPLED, SAMPLED_ALL, short_call, short_pull
 from gradviz.record.span import Span
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gradviz.record.recording import Recording
 
 ndarray = np.ndarray
+ROWS = ("events", "calls", "pulls", "uses", "copies", "syncs", "contributions")
+JOINED_ROWS = 2048  # so many rows are joined at a time
 DENSE = 16  # a cotangent with fewer than one entry in so many other than zero should have been indexed
 MAKE, READ, WRITE, VIEW, SAVE = (int(u) for u in (Use.MAKE, Use.READ, Use.WRITE, Use.VIEW, Use.SAVE))
 CALL, PULLBACK = int(Kind.CALL), int(Kind.PULLBACK)
@@ -35,21 +37,18 @@ class Scribe:
         self.recording = recording
         self.clock = recording.clock
         self.limit = recording.max_events  # numbers from here on are dropped; 0 once the recording is closed
-        self.events: list[bytes] = []
-        self.calls: list[bytes] = []
-        self.pulls: list[bytes] = []
-        self.packed: list[bytes] = []
-        self.packed_calls: list[bytes] = []
-        self.packed_pulls: list[bytes] = []
+        self.events = Rows()
+        self.calls = Rows()
+        self.pulls = Rows()
         self.pending: tuple[int, int, int] = (
             -1,
             0,
             0,
         )  # number, start and end of a pullback that is not yet written down
-        self.uses: list[bytes] = []
-        self.copies: list[bytes] = []
-        self.syncs: list[bytes] = []
-        self.contributions: list[bytes] = []
+        self.uses = Rows()
+        self.copies = Rows()
+        self.syncs = Rows()
+        self.contributions = Rows()
         thread = threading.current_thread()
         taken = (thread.name, "host") in recording.lane_ids
         self.lane = recording.lane(f"{thread.name} #{thread.ident}" if taken else thread.name, 0, "host")
@@ -58,6 +57,7 @@ class Scribe:
         self.flags = 0
         self.last = -1
         self.own_ns = 0
+        self.joined = 0
         self.dropped = 0
         self.real_until: tuple[int, int, int] = (0, 0, 0)
         self.spans: list[tuple[int, int, int, str]] = []  # number, start, parent, name
@@ -69,12 +69,11 @@ class Scribe:
         """The recording has changed its clock."""
         self.clock = self.recording.clock
         self.pull = short_pull(self)
-        self.pack()
-        self.real_until = len(self.packed), len(self.packed_calls), len(self.packed_pulls)
+        self.join()
+        self.real_until = len(self.events), len(self.calls), len(self.pulls)
 
     def pass_to(self, other: Scribe) -> None:
-        self.pack()
-        for name in ("packed", "packed_calls", "packed_pulls", "uses", "copies", "syncs", "contributions"):
+        for name in ROWS:
             getattr(other, name).extend(getattr(self, name))
         other.own_ns += self.own_ns
         other.dropped += self.dropped
@@ -114,25 +113,20 @@ class Scribe:
         )
         if recording.dead:
             recording.bury(start_ns)
-        if len(self.events) > 8192:
-            self.pack()
 
-    def pack(self) -> None:
-        """Join the rows written so far: a hundred bytes of object headers less for each."""
-        for rows, packed in (
-            (self.events, self.packed),
-            (self.calls, self.packed_calls),
-            (self.pulls, self.packed_pulls),
-        ):
-            packed.append(b"".join(rows))
-            rows.clear()
+    def join(self) -> None:
+        """Join the rows written so far."""
+        for name in ROWS:
+            getattr(self, name).join()
+        self.recording.made.join()
 
     def charge(self, number: int, since_ns: int) -> None:
         """Add to the recorder's own time what one event cost; and join rows now and then."""
         self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - since_ns)
         self.recording.bury()
-        if len(self.calls) + len(self.pulls) > 8192:
-            self.pack()
+        if len(self.uses) + len(self.calls) + len(self.pulls) - self.joined > JOINED_ROWS:
+            self.join()
+            self.joined = len(self.uses) + len(self.calls) + len(self.pulls)
 
     def long_call(
         self, number: int, name: str, start_ns: int, end_ns: int, site: int, a: int, b: int, out: Any, how: int

@@ -23,6 +23,11 @@ def einsum(
     *operands: Any, out: None = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = False
 ) -> Any:
     subscripts, arrays = _separated(operands)
+    if len(arrays) == 2 and dtype is None:
+        a, b = arrays
+        plan = _plan_of_two(subscripts, _shape(a), _strides(a), _shape(b), _strides(b))
+        if plan is not None:
+            return multiplied(a, b, plan)
     labels, kept, path = _parsed(subscripts, tuple(_shape(a) for a in arrays))
     if dtype is not None:
         arrays = [np.astype(a, dtype) if hasattr(a, "dtype") else a for a in arrays]
@@ -167,6 +172,28 @@ def pair(a: Any, a_labels: str, b: Any, b_labels: str, kept: str) -> Any:
     layout = _layout(a_labels, _strides(a), _shape(a), b_labels, _strides(b), _shape(b), kept)
     if layout is None:
         return np.multiply(_spread(a, a_labels, kept), _spread(b, b_labels, kept))
+    return multiplied(a, b, layout)
+
+
+@lru_cache(maxsize=4096)
+def _plan_of_two(
+    subscripts: Any,
+    a_shape: tuple[int, ...],
+    a_strides: tuple[int, ...],
+    b_shape: tuple[int, ...],
+    b_strides: tuple[int, ...],
+) -> Layout | None:
+    """The layout for an ordinary pair; None where an operand needs something first: a diagonal, a sum, axes of length one."""
+    (a_labels, b_labels), kept, _ = _parsed(subscripts, (a_shape, b_shape))
+    repeated = len({*a_labels}) < len(a_labels) or len({*b_labels}) < len(b_labels)
+    alone = {*a_labels} - {*b_labels, *kept} or {*b_labels} - {*a_labels, *kept}
+    if repeated or alone or 1 in a_shape or 1 in b_shape:
+        return None
+    return _layout(a_labels, a_strides, a_shape, b_labels, b_strides, b_shape, kept)
+
+
+def multiplied(a: Any, b: Any, layout: Layout) -> Any:
+    """The product of two operands as one matmul."""
     if layout.swapped:
         a, b = b, a
     made = np.matmul(matrix(a, layout.left), matrix(b, layout.right))

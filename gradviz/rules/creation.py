@@ -19,7 +19,9 @@ def _like(function: Any) -> None:
 def _near(function: Any) -> None:
     def make(near: Array, *args: Any, **kwargs: Any) -> Array:
         plain = bottom(near)
-        return constant(function(*args, **kwargs, like=plain) if hasattr(plain, "__array_function__") else function(*args, **kwargs))
+        return constant(
+            function(*args, **kwargs, like=plain) if hasattr(plain, "__array_function__") else function(*args, **kwargs)
+        )
 
     CREATING[function] = make
 

@@ -66,7 +66,7 @@ def write_saved_by_two(a):
     [
         (write_input, [("CALLERS_ARRAY", None)]),
         (write_input_through_view, [("CALLERS_ARRAY", None)]),
-        (write_saved, [("SAVED_VALUE", "multiply")]),
+        (write_saved, [("SAVED_VALUE", "square")]),
         (update_saved_output, [("SAVED_VALUE", "exp")]),
         (write_saved_by_two, [("SAVED_VALUE", "sin")]),
     ],

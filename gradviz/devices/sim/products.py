@@ -77,10 +77,8 @@ def tensordot(device: SimDevice, a: Any, b: Any, axes: Any = 2, out: SimArray | 
     if len(ours) != len(theirs) or any(a.shape[i] != b.shape[j] for i, j in zip(ours, theirs, strict=True)):
         raise ValueError(f"shape-mismatch for sum: axes {ours} of {a.shape} against axes {theirs} of {b.shape}")
     labels = _tensordot_labels(a.ndim, b.ndim, ours, theirs)
-    if a.ndim and not labels[2]:
-        result = _sum_of_products(a.transpose(ours), b.transpose(theirs))
-    else:
-        result = contract(device, a, b, *labels)
+    number = a.ndim and not labels[2]
+    result = _sum_of_products(a.transpose(ours), b.transpose(theirs)) if number else contract(device, a, b, *labels)
     return result if out is None else _into(device, result, out)
 
 
