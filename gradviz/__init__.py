@@ -1,4 +1,4 @@
-"""gradviz shows where a gradient spends its time and memory, and then runs that gradient without the waste."""
+"""gradviz shows where a gradient spends its time and memory, and what to change."""
 
 from gradviz import numpy, rules
 from gradviz.devices.sim import simulate

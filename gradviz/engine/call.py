@@ -257,7 +257,8 @@ def missing(function: Any) -> MissingRuleError:
     name = getattr(function, "__name__", str(function))
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         name = f"{function.__self__.__name__}.{name}"
-    module = getattr(function, "__module__", None) or "numpy"
+    scipys = isinstance(function, np.ufunc) and getattr(np, name, None) is not function
+    module = "scipy.special" if scipys else getattr(function, "__module__", None) or "numpy"
     return MissingRuleError(
         f"{module}.{name} has no derivative in gradviz yet. Write one with gv.rule (docs/adding-a-rule.md), "
         f"or, if no gradient should flow through it, call it on gv.stop_gradient(x)."

@@ -256,19 +256,26 @@ class Comparison(differences.Difference):
         return _preformatted(repr(self))
 
 
-def load(path: Path_) -> Profile:
+def load(path: Path_, max_nbytes: int = files.MAX_NBYTES) -> Profile:
     """Read a ``.gradviz`` file.
+
+    Parameters
+    ----------
+    path : the file
+    max_nbytes : how many bytes it may hold when unpacked
 
     Raises
     ------
     FileFormatError
         It is damaged, or no ``.gradviz`` file, or from a newer gradviz.
+    FileTooLargeError
+        It would unpack to more than ``max_nbytes``.
 
     Examples
     --------
     >>> gv.load("run.gradviz").summary()  # doctest: +SKIP
     """
-    trace, manifest = files.load(path)
+    trace, manifest = files.load(path, max_nbytes)
     return Profile(trace, manifest["findings"] or None, manifest["sources"])
 
 
