@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+import pytest
 from hypothesis import settings
+from playwright.sync_api import Browser, sync_playwright
 
 # Shared cores make single examples slow now and then; that is no failure.
 settings.register_profile("gradviz", deadline=None, derandomize=True)
 settings.load_profile("gradviz")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium for a file of tests: Playwright's event loop allows no second, nor anybody else's, while it runs."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        yield started
+        started.close()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXTENSION = ROOT / "gradviz" / "labextension"
@@ -29,14 +29,6 @@ KNOWN_NOISE = (
     "was preloaded using link preload",
     "Ignored attempt to cancel a touch",
 )
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -223,7 +223,8 @@ def test_version(capsys) -> None:
 
 
 def test_the_demo_shows_findings_and_writes_reports(tmp_path: Path) -> None:
-    done = gradviz("demo", "--quick", "--out", "reports", cwd=tmp_path, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "160"}  # wide enough for a title on one line
+    done = gradviz("demo", "--quick", "--out", "reports", cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     for kind in ("scalars back per call", "of zeros for 8 B", "that nobody needed", "SIMULATED sim:a100"):
         assert kind in done.stdout

@@ -7,7 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from gradviz.record.trace import Trace
 from gradviz.report.html import FRAGMENT_LIMIT_NBYTES, html_fragment, report_html
@@ -66,31 +66,29 @@ def test_nothing_in_the_data_becomes_markup(odd):
 
 
 @pytest.mark.browser
-def test_a_browser_runs_and_loads_nothing(odd, tmp_path):
+def test_a_browser_runs_and_loads_nothing(odd, tmp_path, browser: Browser):
     path = tmp_path / "report.html"
     path.write_text(report_html(odd, [SYNC, *ODD]), encoding="utf-8")
     (tmp_path / "frame.html").write_text(html_fragment(odd, [SYNC, *ODD]), encoding="utf-8")
     heard: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        page = browser.new_page()
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("dialog", lambda dialog: heard.append(dialog.message))
-        page.on("request", lambda request: None if request.url.startswith("file:") else heard.append(request.url))
-        page.goto(path.as_uri())
-        assert page.locator("h1").inner_text() == "gradviz </title><script>alert(3)</script>"
-        assert page.locator(".finding").count() == 1 + len(ODD)
-        assert page.locator("script, img").count() == 0
-        assert page.locator("main").evaluate("e => getComputedStyle(e).maxWidth") == "1120px", "the style is let in"
-        overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert overflow <= 0, "nothing sticks out of the page"
-        page.emulate_media(color_scheme="dark")
-        assert page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(20, 23, 27)"
-        page.goto((tmp_path / "frame.html").as_uri())
-        frame = page.frame_locator("iframe")
-        assert frame.locator(".finding").count() == 1 + len(ODD)
-        browser.close()
+    page = browser.new_page()
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("dialog", lambda dialog: heard.append(dialog.message))
+    page.on("request", lambda request: None if request.url.startswith("file:") else heard.append(request.url))
+    page.goto(path.as_uri())
+    assert page.locator("h1").inner_text() == "gradviz </title><script>alert(3)</script>"
+    assert page.locator(".finding").count() == 1 + len(ODD)
+    assert page.locator("script, img").count() == 0
+    assert page.locator("main").evaluate("e => getComputedStyle(e).maxWidth") == "1120px", "the style is let in"
+    overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert overflow <= 0, "nothing sticks out of the page"
+    page.emulate_media(color_scheme="dark")
+    assert page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(20, 23, 27)"
+    page.goto((tmp_path / "frame.html").as_uri())
+    frame = page.frame_locator("iframe")
+    assert frame.locator(".finding").count() == 1 + len(ODD)
+    page.close()
     assert heard == []
 
 
