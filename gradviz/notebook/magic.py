@@ -69,7 +69,7 @@ class GradvizMagics(Magics):
                 stack.enter_context(forbid(options.forbid))
             taken = stack.enter_context(profile(label=f"In[{self._cell_number}]", device=options.device))
             try:
-                self._execute(body, options.steps)
+                self._execute(body, options.steps, magic_lines=cell is not None)
             except BaseException as raised:  # noqa: BLE001 - raised again below, after what was recorded is shown
                 error = raised
         self._deliver(taken, options, before)
@@ -121,12 +121,12 @@ class GradvizMagics(Magics):
             raise UsageError(f"--compare needs a variable that holds a profile; {name} is {type(before).__name__}")
         return before
 
-    def _execute(self, body: str, steps: int) -> None:
-        """Run as a cell of its own, so that lines are those the person sees and the last value is shown."""
+    def _execute(self, body: str, steps: int, magic_lines: int) -> None:
+        """Run as a cell of its own, so that lines are those the person sees, the magic's counted, and the last value is shown."""
         __tracebackhide__ = True
         shell = self.shell
-        source = shell.transform_cell(body)
-        name = shell.compile.cache(source, self._cell_number, raw_code=body)
+        source = "\n" * magic_lines + shell.transform_cell(body)
+        name = shell.compile.cache(source, self._cell_number, raw_code="\n" * magic_lines + body)
         tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
         last = [tree.body.pop()] if tree.body and isinstance(tree.body[-1], ast.Expr) else []
         compiled: Any = shell.compile

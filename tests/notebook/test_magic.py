@@ -60,7 +60,7 @@ def test_lines_are_those_of_the_cell(shell: InteractiveShell) -> None:
     p = shell.user_ns["p"]
     wheres = {p.trace.where(event) for event in range(len(p.trace))}
     number = len(shell.user_ns["In"]) - 1
-    assert f"Cell In[{number}], line 2" in wheres
+    assert f"Cell In[{number}], line 3" in wheres
     assert f"Cell In[{number - 1}], line 4" in wheres
     assert set(p.sources) == {f"Cell In[{number}]", f"Cell In[{number - 1}]"}
 
@@ -116,7 +116,7 @@ def test_compare(shell: InteractiveShell) -> None:
 def test_forbid_stops_at_the_line(shell: InteractiveShell) -> None:
     result, _ = run(shell, "%%gradprofile --forbid host_sync --device sim:a100 -q\ng = gv.grad(f)(x)\nfloat(g[0, 0])")
     assert type(result.error_in_exec).__name__ == "ForbiddenError"
-    assert "line 2" in str(result.error_in_exec)
+    assert "line 3" in str(result.error_in_exec)
 
 
 def test_an_error_stops_the_cell_and_what_was_recorded_is_shown(shell: InteractiveShell) -> None:

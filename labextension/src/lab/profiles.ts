@@ -6,7 +6,7 @@ import { ISignal, Signal } from '@lumino/signaling';
 import { LineHeat, Links } from '../viewer/links.js';
 import { heatBySite } from '../viewer/source/heat.js';
 import { readTrace, str, Trace } from '../viewer/trace.js';
-import { cellBody, profiledText } from './source.js';
+import { cellBody, profiledBody } from './source.js';
 
 export const MIME_TYPE = 'application/vnd.gradviz.v1+json';
 
@@ -131,11 +131,12 @@ export class Profiles {
     for (const heat of heatBySite(trace, new Links(trace))) {
       const source = cell[heat.site] >= 0 ? trace.sources[str(trace, file_str[heat.site])] : undefined;
       if (source === undefined || heat.forward_ns + heat.backward_ns === 0) continue;
-      const text = profiledText(source);
+      const { text, offset } = profiledBody(source);
       const lines = bySource.get(text) ?? new Map<number, LineHeat>();
-      const known = lines.get(line[heat.site]);
+      const at = line[heat.site] - offset;
+      const known = lines.get(at);
       if (!known || known.forward_ns + known.backward_ns < heat.forward_ns + heat.backward_ns)
-        lines.set(line[heat.site], heat);
+        lines.set(at, heat);
       bySource.set(text, lines);
     }
     for (const [text, lines] of bySource) this.heat.set(text, lines);

@@ -16,11 +16,15 @@ const comparable = (lines: string[]): string =>
     .join('\n')
     .trimEnd();
 
-export const profiledText = (source: string): string => comparable(source.split('\n'));
+/** The body of a source that was profiled. Below a cell magic it begins with a blank line, so that its lines count as the cell's do. */
+export const profiledBody = (source: string): Body => body(source.split('\n'), 0);
 
 export function cellBody(source: string): Body {
   const lines = source.split('\n');
-  let offset = lines[0].startsWith('%%') ? 1 : 0;
+  return body(lines, lines[0].startsWith('%%') ? 1 : 0);
+}
+
+function body(lines: string[], offset: number): Body {
   while (offset < lines.length - 1 && !lines[offset].trim()) offset++;
   return { text: comparable(lines.slice(offset)), offset };
 }
