@@ -149,7 +149,8 @@ class Scribe:
         number = next(self.recording.numbers)
         site = INHERITED if self.call_number >= 0 else self.recording.lines.site(sys._getframe(1))
         outer, self.parent = self.parent, number
-        start = self.clock()
+        clock = self.clock
+        start = clock()
         try:
             out = run(*values)
         except BaseException:
@@ -168,15 +169,24 @@ class Scribe:
         return self.call(getattr(function, "__name__", str(function)), lambda *args: function(*args, **kwargs), args)
 
     def _finish(
-        self, number: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, flags: int, site: int = -2
+        self, number: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, flags: int, site: int
     ) -> None:
+        """Write down a call that has run, with what it read and made."""
         recording, uses = self.recording, self.uses
-        for value in values:
-            for item in value if type(value) in (list, tuple) else (value,):
-                if hasattr(item, "nbytes"):
-                    buffer = recording.buffer(item)
-                    if buffer >= 0:
-                        uses.append(USE(number, buffer, READ))
+        read = [buffer for value in values if (buffer := self._read(number, value)) >= 0]
+        a, b = (*read[:2], -1, -1)[:2]
+        for buffer in read[2:]:
+            uses.append(USE(number, buffer, READ))
+        self.last = number
+        if type(out) is ndarray and out.base is None:
+            known = recording.live.get(id(out))
+            if known is None or known() is not out:  # it made one host array: that buffer has the call's own number
+                recording.refer(out, number, number)
+                description = recording.describe(out)
+                self.write(
+                    number, CALL, name, start_ns, end_ns, number, site, out.nbytes, flags, description, a, b, number, OUT_MADE
+                )  # fmt: skip
+                return
         nbytes = 0
         for value in out if isinstance(out, (list, tuple)) else (out,):
             if hasattr(value, "nbytes"):
@@ -184,10 +194,17 @@ class Scribe:
                 nbytes += value.nbytes if made or buffer < 0 else 0
                 if buffer >= 0:
                     uses.append(USE(number, buffer, MAKE if made else VIEW))
-        if site == -2:
-            site = INHERITED if self.call_number >= 0 else recording.lines.site(sys._getframe(3))
-        self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, flags)
-        self.last = number
+        self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, flags, -1, a, b)
+
+    def _read(self, number: int, value: Any) -> int:
+        """The buffer of an argument, -1 for what has none; those of a list get rows of their own."""
+        if type(value) in (list, tuple):
+            for item in value:
+                buffer = self._read(number, item)
+                if buffer >= 0:
+                    self.uses.append(USE(number, buffer, READ))
+            return -1
+        return self.recording.buffer(value) if hasattr(value, "nbytes") else -1
 
     # ---- the tape
 

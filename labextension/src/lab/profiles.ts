@@ -135,8 +135,7 @@ export class Profiles {
       const lines = bySource.get(text) ?? new Map<number, LineHeat>();
       const at = line[heat.site] - offset;
       const known = lines.get(at);
-      if (!known || known.forward_ns + known.backward_ns < heat.forward_ns + heat.backward_ns)
-        lines.set(at, heat);
+      if (!known || known.forward_ns + known.backward_ns < heat.forward_ns + heat.backward_ns) lines.set(at, heat);
       bySource.set(text, lines);
     }
     for (const [text, lines] of bySource) this.heat.set(text, lines);
