@@ -23,7 +23,7 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
     first = arguments[0]
     if rule.positions == (0,) and (type(first) is Array or type(first) is View):
         tape = first.tape
-        if tape is not None and tape.quick and not any(map(may_hold, arguments[1:])):
+        if type(tape) is Tape and tape.open and not any(map(may_hold, arguments[1:])):
             return call_one(tape, rule, first, arguments)
     top = innermost(arguments)
     if top is None:
@@ -81,13 +81,20 @@ def call_one(tape: Tape, rule: Rule, first: Array, arguments: tuple[Any, ...]) -
     """The ordinary case of `call`: one array, differentiated, and plain options."""
     value = first.value
     values = (value, *arguments[1:])
-    out = rule.run(*values)
+    recorder = None if isinstance(value, Array) else tape.recorder
+    if recorder is None:
+        out = rule.run(*values)
+    else:
+        saves = 0 if rule.outputs else rule.variant((rule.inputs, False)).saves & ~2  # the second argument is an option
+        out = recorder.call(rule.name, rule.run, values, saves=saves)
     if rule.outputs and isinstance(out, (tuple, list)):
         return remember(tape, rule, arguments, list(values), out, rule.inputs, [first.index], [])
     variant = rule.variant((rule.inputs, not alike(rule, value, out)))
     log = tape.log
     index = len(log)
     log.append(variant.keep(first.index, out, *values))
+    if tape.recorder is not None:
+        tape.calls[index] = tape.recorder.last
     if rule.view and looks_at(out, value):
         return View(out, tape, index, first, (rule, values[1:]))
     return Array(out, tape, index)

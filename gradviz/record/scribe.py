@@ -14,7 +14,7 @@ import numpy as np
 from gradviz.record import guard
 from gradviz.record.denormals import denormals
 from gradviz.record.events import Direction, Flag, Kind, Reason, State, Trigger, Use
-from gradviz.record.rows import CONTRIBUTION, COPY, EVENT, INHERITED, OUT_MADE, SYNC, USE, Rows
+from gradviz.record.rows import A_SAVED, CONTRIBUTION, COPY, EVENT, INHERITED, OUT_MADE, OUT_SAVED, SYNC, USE, Rows
 from gradviz.record.short import SAMPLED, SAMPLED_ALL, short_call, short_pull
 from gradviz.record.span import Span
 
@@ -143,8 +143,8 @@ class Scribe:
         """The user's line, or during a pullback the line of its forward call."""
         return INHERITED if self.call_number >= 0 else self.recording.lines.site(sys._getframe(2))
 
-    def call(self, name: str, run: Any, values: Any, flags: int = 0) -> Any:
-        """Run one NumPy-level operation and write it down."""
+    def call(self, name: str, run: Any, values: Any, flags: int = 0, saves: int = 0) -> Any:
+        """Run one NumPy-level operation and write it down; ``saves`` are bits of what its pullbacks keep, if that is known."""
         entered = self.clock()
         number = next(self.recording.numbers)
         site = INHERITED if self.call_number >= 0 else self.recording.lines.site(sys._getframe(1))
@@ -159,7 +159,7 @@ class Scribe:
             raise
         end = self.clock()
         self.parent = outer
-        self._finish(number, name, start, end, values, out, flags, site)
+        self._finish(number, name, start, end, values, out, flags, site, saves)
         if number % SAMPLED == 0 or number < SAMPLED_ALL:
             self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (start - entered + self.clock() - end)
         return out
@@ -169,7 +169,7 @@ class Scribe:
         return self.call(getattr(function, "__name__", str(function)), lambda *args: function(*args, **kwargs), args)
 
     def _finish(
-        self, number: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, flags: int, site: int
+        self, number: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, flags: int, site: int, how: int
     ) -> None:
         """Write down a call that has run, with what it read and made."""
         recording, uses = self.recording, self.uses
@@ -184,7 +184,7 @@ class Scribe:
                 recording.refer(out, number, number)
                 description = recording.describe(out)
                 self.write(
-                    number, CALL, name, start_ns, end_ns, number, site, out.nbytes, flags, description, a, b, number, OUT_MADE
+                    number, CALL, name, start_ns, end_ns, number, site, out.nbytes, flags, description, a, b, number, OUT_MADE | how
                 )  # fmt: skip
                 return
         nbytes = 0
@@ -194,7 +194,9 @@ class Scribe:
                 nbytes += value.nbytes if made or buffer < 0 else 0
                 if buffer >= 0:
                     uses.append(USE(number, buffer, MAKE if made else VIEW))
-        self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, flags, -1, a, b)
+        self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, flags, -1, a, b, -1, how & A_SAVED)
+        if how & OUT_SAVED:
+            self.saves(number, (out,))
 
     def _read(self, number: int, value: Any) -> int:
         """The buffer of an argument, -1 for what has none; those of a list get rows of their own."""
