@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import getitem
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from gradviz.engine.tape import Tape
 from gradviz.engine.watched import watched_walk
 
 ndarray = np.ndarray
+float64 = np.float64
+NUMBER_OR_NONE = frozenset({np.float64, NoneType})
 
 
 def backward(tape: Tape, seeds: list[tuple[int, Any]], free: bool) -> list[Any]:
@@ -63,18 +67,39 @@ def walk(log: list[Any], cts: list[Any], leaves: int, free: bool) -> None:
         elif step.active:
             if step.owns:
                 ct = own(ct)
-            new, parents = list(step.back(ct, record)), record[1]
-            while new:
-                if new[-1] is None:
-                    new.pop()
-                else:
-                    add(cts, parents[len(new) - 1], new.pop())
+            made = list(step.back(ct, record))
+            if type(made[0]) is float64:
+                add_numbers(cts, record[1], made)
+            else:
+                hand_out(cts, record[1], made)
+
+
+def add_numbers(cts: list[Any], parents: tuple[int, ...], made: list[Any]) -> None:
+    """As `hand_out`, where at least the first cotangent is a number: nobody can share one, so it is simply added."""
+    for parent in reversed(parents):
+        if type(made[-1]) is not float64 or type(cts[parent]) not in NUMBER_OR_NONE:
+            hand_out(cts, parents[: len(made)], made)
+            return
+        new, old = made.pop(), cts[parent]
+        cts[parent] = new if old is None else old + new
+
+
+def hand_out(cts: list[Any], parents: tuple[int, ...], made: list[Any]) -> None:
+    """Add the cotangents of several parents; each leaves the list as it is added, so that nothing else refers to it."""
+    while made:
+        if made[-1] is None:
+            made.pop()
+        else:
+            add(cts, parents[len(made) - 1], made.pop())
 
 
 def reverse_single(step: Any, ct: Any, record: tuple[Any, ...], cts: list[Any]) -> None:
     """Reverse a record with one parent; a view adds straight into its parent's cotangent if that is ours."""
     parent = record[1]
     if step.view and type(cts[parent]) is Owned:
+        if step.rule.function is getitem and type(record[4]) is int:
+            cts[parent].array[record[4]] += ct
+            return
         cts[parent].array = add_part(cts[parent].array, ((step.rule, record[2]),), ct)
     else:
         add(cts, parent, step.back(ct, record))

@@ -10,9 +10,9 @@ import numpy as np
 from gradviz.engine.array import Array, bottom, is_number, snapshot
 from gradviz.engine.call import call, call_without_gradient, missing
 from gradviz.engine.cotangent import may_repeat
-from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrite, take
+from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrite
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, OUT_POSITION, RULES
-from gradviz.engine.straight import BINARY, REFLECTED, UNARY, take_one, write_straight_paths
+from gradviz.engine.straight import BINARY, REFLECTED, UNARY, get_item, write_straight_paths
 from gradviz.errors import ConversionError
 
 
@@ -282,18 +282,6 @@ def fill(self: Array, value: Any) -> None:
 def put(self: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
     """Set entries of the flattened array."""
     np.put(self, indices, values, mode)
-
-
-def get_item(self: Array, index: Any) -> Any:
-    kind = type(index)
-    if kind is int or kind is slice:
-        return take_one(self, index)
-    index = below_index(index)
-    if kind is not np.ndarray and getattr(getattr(index, "dtype", None), "kind", "") == "b" and index.ndim:
-        index = np.nonzero(
-            index
-        )  # on a device a mask makes the host wait; positions do so once, not again in the reverse pass
-    return call(take, (self, index))
 
 
 OWN: dict[str, Any] = {

@@ -15,7 +15,7 @@ import numpy as np
 from gradviz.engine.array import Array, View
 from gradviz.engine.call import call
 from gradviz.engine.like import like
-from gradviz.engine.mutate import take
+from gradviz.engine.mutate import below_index, take
 from gradviz.engine.rule import RULES, Rule
 from gradviz.engine.tape import Tape
 
@@ -30,7 +30,7 @@ UNARY: dict[Any, Callable[[Array], Any]] = {}
 BINARY: dict[Any, Callable[[Array, Any], Any]] = {}
 REFLECTED: dict[Any, Callable[[Array, Any], Any]] = {}
 CONSTANTS: dict[float, np.ndarray] = {}
-PART: list[Callable[..., tuple[Any, ...]]] = []  # the record maker of ``a[index]``, once its rule is complete
+PART: list[int] = []  # the step of ``a[index]``, once its rule is complete
 
 # the type of a constant does not choose the algorithm, as it does in x**2
 STEADY = {np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/"}
@@ -150,7 +150,7 @@ def constant_array(number: float) -> np.ndarray:
 
 def write_straight_paths(general: Callable[[Any, tuple[Any, ...]], Any]) -> None:
     """Fill the tables above for all rules there are; ``general(ufunc, inputs)`` is where the extraordinary goes."""
-    PART[:] = [take.variant(A).keep]
+    PART[:] = [take.variant(A).code]
     for function, rule in sorted(RULES.items(), key=lambda item: len(item[1].inputs)):
         if not isinstance(function, np.ufunc) or not rule.straight:
             continue
@@ -215,25 +215,25 @@ def _together(slots: tuple[str, ...]) -> str:
     return ", ".join(slots)
 
 
-def take_one(self: Array, index: Any) -> Any:
-    """``self[index]`` for one integer or slice: loops over ``p[i]`` are made of it."""
+def get_item(self: Array, index: Any) -> Any:
+    """``self[index]``. Loops over ``p[i]`` are made of it, so one integer or slice of a plain array takes no further call."""
     tape = self.tape
-    value = self.value
-    if tape is not None and tape.quick and type(value) is ndarray:
-        out = value[index]
-        log = tape.log
-        number = len(log)
-        log.append(PART[0](self.index, out, value, index))
-        return View(out, tape, number, self, (take, (index,))) if type(out) is ndarray else Array(out, tape, number)
-    if type(tape) is not Tape or not tape.open or type(value) is not ndarray:
-        return call(take, (self, index))
-    recorder = tape.recorder
-    start_ns = 0 if recorder is None else recorder.clock()
-    out = value[index]
-    end_ns = 0 if recorder is None else recorder.clock()
-    log = tape.log
-    number = len(log)
-    log.append(PART[0](self.index, out, value, index))
-    if recorder is not None:
-        recorder.quick(tape, number, "getitem", start_ns, end_ns, value, None, out, 0)
-    return View(out, tape, number, self, (take, (index,))) if type(out) is ndarray else Array(out, tape, number)
+    kind = type(index)
+    if (kind is int or kind is slice) and type(tape) is Tape and tape.open:
+        value = self.value
+        if type(value) is ndarray:
+            recorder = tape.recorder
+            start_ns = 0 if recorder is None else recorder.clock()
+            out = value[index]
+            end_ns = 0 if recorder is None else recorder.clock()
+            log = tape.log
+            number = len(log)
+            log.append((PART[0], self.index, (index,), (value.shape, value.dtype), index))
+            if recorder is not None:
+                recorder.quick(tape, number, "getitem", start_ns, end_ns, value, None, out, 0)
+            return View(out, tape, number, self, (take, (index,))) if type(out) is ndarray else Array(out, tape, number)
+    index = below_index(index)
+    if kind is not ndarray and getattr(getattr(index, "dtype", None), "kind", "") == "b" and index.ndim:
+        # on a device a mask makes the host wait; positions do so once, and not again in the reverse pass
+        index = np.nonzero(index)
+    return call(take, (self, index))
