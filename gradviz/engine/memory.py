@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from bisect import bisect_left, insort
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,9 @@ def region(target: Any, index: Any) -> Any:
     )
 
 
+PLAIN = frozenset({int, float, slice, NoneType, np.float64})  # what a record often holds, and no memory
+
+
 def look(watch: Watch, memory: Any, tape: Tape) -> None:
     """Note what the records since the last look keep of this memory."""
     for variable in range(watch.seen.get(tape.level, 0), len(tape.log)):
@@ -111,6 +115,8 @@ def look(watch: Watch, memory: Any, tape: Tape) -> None:
         if record is None:
             continue
         for slot in range(2, len(record)):
+            if type(record[slot]) in PLAIN:
+                continue
             for value in arrays_in(record[slot]):
                 if memory_of(value) is memory:
                     first, last = bounds(value)

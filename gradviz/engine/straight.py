@@ -21,6 +21,7 @@ from gradviz.engine.tape import Tape
 
 ndarray = np.ndarray
 SCALARS = frozenset({float, complex, np.float64, np.float32, np.complex128, np.complex64})  # one type, one dtype
+REALS = frozenset({float, np.float64})  # a number of either takes the cotangent of a number as it is
 HOST = frozenset({ndarray, *SCALARS})  # values whose calls are recorded on a short path too
 FLOAT64 = np.dtype(np.float64)
 X, Y, A = (("x",), False), (("y",), False), (("a",), False)
@@ -112,10 +113,14 @@ def operate(self, other):
         return otherwise(self, other)
     y = other.value
     out = x {symbol} y
-    kind = type(x)
+    kind, other_kind = type(x), type(y)
     log = tape.log
     index = len(log)
-    if kind is type(y) and (kind in SCALARS or (x.shape == y.shape and x.dtype is y.dtype)):
+    if kind is other_kind:
+        alike = kind in SCALARS or (x.shape == y.shape and x.dtype is y.dtype)
+    else:
+        alike = kind in REALS and other_kind in REALS
+    if alike:
         log.append(({code_xy}, (self.index, other.index), {slots_xy}))
     else:
         log.append(keep_fitted((self.index, other.index), out, x, y))
@@ -168,6 +173,7 @@ def _written(source: str, space: dict[str, Any], **parts: Any) -> Callable[..., 
         Tape=Tape,
         HOST=HOST,
         SCALARS=SCALARS,
+        REALS=REALS,
         FLOAT64=FLOAT64,
         CONSTANTS=CONSTANTS,
         ndarray=ndarray,

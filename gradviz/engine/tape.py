@@ -21,10 +21,10 @@ _levels = count(1)
 
 
 class _Alive(threading.local):
-    """The tapes of this thread that somebody still holds."""
+    """The tapes of this thread, outermost first; those that nobody holds any more go when the next one is made."""
 
     def __init__(self) -> None:
-        self.tapes: weakref.WeakSet[Tape] = weakref.WeakSet()
+        self.tapes: list[weakref.ref[Tape]] = []
 
 
 _alive = _Alive()
@@ -48,7 +48,8 @@ class Tape:
         self.open = True
         self.quick = recorder is None  # open and unwatched: calls may take the paths of gradviz.engine.straight
         self.watches: dict[int, Any] = {}  # see gradviz.engine.memory
-        _alive.tapes.add(self)
+        _alive.tapes = [known for known in _alive.tapes if known() is not None]
+        _alive.tapes.append(weakref.ref(self))
 
     def leaf(self) -> int:
         """A new variable without parents."""
@@ -72,7 +73,7 @@ class Tape:
 
 def alive() -> list[Tape]:
     """All tapes of this thread that have records, outermost first."""
-    return sorted((tape for tape in _alive.tapes if tape.log is not None), key=lambda tape: tape.level)
+    return [tape for known in _alive.tapes if (tape := known()) is not None and tape.log is not None]
 
 
 def new_level() -> int:
