@@ -23,7 +23,6 @@ from gradviz.findings import (
     sync_in_pullback,
     unused_cotangent,
 )
-from gradviz.findings.evidence import duration_ns
 from gradviz.findings.finding import Finding
 from gradviz.record.trace import Trace
 
@@ -76,7 +75,7 @@ def find_all(trace: Trace) -> list[Finding]:
     kept.sort(
         key=lambda finding: (finding.harmless, finding.kind in _OF_ITS_OWN, -finding.cost_ns, -finding.cost_nbytes)
     )
-    return _within(kept, duration_ns(trace))
+    return _within(kept, trace.duration_ns)
 
 
 def _within(found: list[Finding], left_ns: int) -> list[Finding]:

@@ -72,12 +72,7 @@ def groups(trace: Trace, events: np.ndarray, ns: np.ndarray | int = 0, nbytes: n
 def least(trace: Trace) -> tuple[float, float]:
     """The nanoseconds, and the bytes, from which on a cost is worth a word."""
     written = int(trace.events["nbytes"].sum())
-    return max(LEAST_NS, LEAST_SHARE * duration_ns(trace)), max(LEAST_NBYTES, LEAST_SHARE * written)
-
-
-def duration_ns(trace: Trace) -> int:
-    """How long the run took."""
-    return int(trace.meta.get("duration_ns", 0))
+    return max(LEAST_NS, LEAST_SHARE * trace.duration_ns), max(LEAST_NBYTES, LEAST_SHARE * written)
 
 
 def statement(
@@ -85,9 +80,9 @@ def statement(
     count: int | None = None, cost_ns: int | None = None, harmless: bool = False, confidence: float = 0.9, **texts: Any,
 ) -> Finding:  # fmt: skip
     """A finding about a group; what is not given is the group's."""
-    cost = 0 if harmless else min(group.cost_ns if cost_ns is None else cost_ns, duration_ns(trace))
+    cost = 0 if harmless else min(group.cost_ns if cost_ns is None else cost_ns, trace.duration_ns)
     nbytes = 0 if harmless else group.cost_nbytes
-    share = cost / max(duration_ns(trace), 1)
+    share = cost / max(trace.duration_ns, 1)
     evidence = np.unique(group.events if events is None else events)
     return Finding(
         kind=kind,
@@ -119,7 +114,7 @@ def took_ns(trace: Trace) -> np.ndarray:
     device = on_device(trace)
     if not device.any():
         return own_ns
-    busy = busy_ns(trace) / max(duration_ns(trace), 1)
+    busy = busy_ns(trace) / max(trace.duration_ns, 1)
     hidden = ~device if busy >= _HIDDEN_FROM else device & (busy < 1 - _HIDDEN_FROM)
     return np.where(hidden | (events["kind"] == Kind.SYNC), 0, own_ns)
 

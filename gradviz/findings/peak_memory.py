@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradviz.findings.evidence import LEAST_NBYTES, Group, duration_ns, statement
+from gradviz.findings.evidence import LEAST_NBYTES, Group, statement
 from gradviz.findings.finding import Finding
 from gradviz.findings.words import bytes_text, many_text
 from gradviz.graph.memory import Holder, holders, memory
@@ -83,4 +83,4 @@ def _maker(holder: Holder) -> str:
 
 
 def _when(trace: Trace) -> str:
-    return f"at {memory(trace).peak_ns / max(duration_ns(trace), 1):.0%} of the run"
+    return f"at {memory(trace).peak_ns / max(trace.duration_ns, 1):.0%} of the run"

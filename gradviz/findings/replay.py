@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradviz.findings.evidence import duration_ns, on_device
+from gradviz.findings.evidence import on_device
 from gradviz.record.trace import Trace
 
 _NEVER = -(1 << 60)
@@ -30,7 +30,7 @@ class Replay:
         order = np.argsort(asked_ns, kind="stable")
         self.waits, asked_ns = waits[order], asked_ns[order]
         done_ns = asked_ns + syncs["host_wait_ns"][self.waits]
-        end_ns = max(duration_ns(trace), int(done_ns.max(initial=0)))
+        end_ns = max(trace.duration_ns, int(done_ns.max(initial=0)))
         begin_ns = np.concatenate(([0], done_ns))
         until_ns = np.maximum(np.append(asked_ns, end_ns), begin_ns)
 

@@ -13,11 +13,7 @@ def bytes_text(nbytes: float) -> str:
     >>> [bytes_text(n) for n in (8, 1536, 25 << 20)]
     ['8 B', '1.5 KiB', '25 MiB']
     """
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if nbytes < 1000 or unit == "GiB":
-            return f"{nbytes:.3g} {unit}" if nbytes < 1000 else f"{nbytes:.0f} {unit}"
-        nbytes /= 1024
-    raise AssertionError
+    return _scaled(nbytes, 1024, ("B", "KiB", "MiB", "GiB"))
 
 
 def time_text(ns: float) -> str:
@@ -28,11 +24,7 @@ def time_text(ns: float) -> str:
     >>> [time_text(ns) for ns in (812, 17_250_000)]
     ['812 ns', '17.2 ms']
     """
-    for unit in ("ns", "µs", "ms", "s"):
-        if ns < 1000 or unit == "s":
-            return f"{ns:.3g} {unit}" if ns < 1000 else f"{ns:.0f} {unit}"
-        ns /= 1000
-    raise AssertionError
+    return _scaled(ns, 1000, ("ns", "µs", "ms", "s"))
 
 
 def times_text(count: int) -> str:
@@ -68,3 +60,13 @@ def list_text(names: Iterable[str]) -> str:
     """
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def _scaled(value: float, step: int, units: tuple[str, ...]) -> str:
+    """In the first unit that needs no more than three digits, else in the last."""
+    *smaller, last = units
+    for unit in smaller:
+        if value < 1000:
+            return f"{value:.3g} {unit}"
+        value /= step
+    return f"{value:.3g} {last}" if value < 1000 else f"{value:.0f} {last}"

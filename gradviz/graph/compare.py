@@ -160,7 +160,7 @@ _Grouped = tuple[np.ndarray, np.ndarray]
 def _changes(before: Trace, after: Trace, old: _Grouped, new: _Grouped, keys: Iterable[tuple]) -> list[Change]:
     keys = list(keys)
     sums = [_sums(trace, *grouped, len(keys)) for trace, grouped in ((before, old), (after, new))]
-    noise_ns = max(_SLOWER_BY_NS, 0.01 * max(_duration_ns(before), _duration_ns(after)))
+    noise_ns = max(_SLOWER_BY_NS, 0.01 * max(before.duration_ns, after.duration_ns))
     found = []
     for number, (kind, name, *_) in enumerate(keys):
         (n0, ns0, bytes0, site0), (n1, ns1, bytes1, site1) = (tuple(int(c[number]) for c in s) for s in sums)
@@ -190,10 +190,6 @@ def _verdict(n0: int, n1: int, ns0: int, ns1: int, bytes0: int, bytes1: int, noi
     return "same"
 
 
-def _duration_ns(trace: Trace) -> int:
-    return int(trace.meta.get("duration_ns", 0))
-
-
 def _totals(before: Trace, after: Trace) -> list[Total]:
     pairs = zip(_figures(before), _figures(after), strict=True)
     return [Total(name, old, new, unit) for (name, unit, old), (_, _, new) in pairs]
@@ -207,7 +203,7 @@ def _figures(trace: Trace) -> list[tuple[str, str, int]]:
     backward = (events["flags"] & Flag.BACKWARD) != 0
     real = syncs["on_device"] == 1
     return [
-        ("time", "ns", _duration_ns(trace)),
+        ("time", "ns", trace.duration_ns),
         ("forward", "ns", int(own_ns[host & ~backward].sum())),
         ("backward", "ns", int(own_ns[host & backward].sum())),
         ("peak memory", "bytes", memory(trace).peak_nbytes),

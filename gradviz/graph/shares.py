@@ -37,5 +37,5 @@ def shares(trace: Trace) -> dict[str, int]:
     }
     found = {name: int(own_ns[rows].sum()) for name, rows in spent.items()}
     spans_ns = int(own_ns[kind == Kind.SPAN].sum())
-    rest_ns = int(trace.meta.get("duration_ns", 0)) - sum(found.values())
+    rest_ns = trace.duration_ns - sum(found.values())
     return found | {"python": max(rest_ns, spans_ns, 0)}

@@ -43,6 +43,11 @@ class Trace:
     def __len__(self) -> int:
         return len(self.tables["events"]["kind"])
 
+    @property
+    def duration_ns(self) -> int:
+        """How long the run took; 0 where that is not known."""
+        return int(self.meta.get("duration_ns") or 0)
+
     def text(self, index: int) -> str:
         """The text a ``*_str`` column refers to ("" for -1)."""
         return self.strings[index] if index >= 0 else ""

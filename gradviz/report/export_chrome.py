@@ -77,7 +77,7 @@ def _other(trace: Trace) -> dict[str, Any]:
         "events": len(trace),
         "dropped": trace.meta.get("dropped", 0),
         "recorder_ns": trace.meta.get("recorder_ns", 0),
-        "duration_ns": trace.meta.get("duration_ns", 0),
+        "duration_ns": trace.duration_ns,
         "simulated": bool(trace.meta.get("simulated")),
         "label": plain(str(trace.meta.get("label", ""))),
         "buffers": f"{min(buffers, _BUFFERS)} of {buffers}, the largest",
@@ -176,7 +176,7 @@ def _counters(trace: Trace) -> Iterator[str]:
 def _buffers(trace: Trace) -> Iterator[str]:
     buffers = trace.buffers
     rows = np.sort(np.argsort(-buffers["nbytes"], kind="stable")[:_BUFFERS])
-    until_ns = np.where(buffers["free_ns"] < 0, int(trace.meta.get("duration_ns", 0)), buffers["free_ns"])
+    until_ns = np.where(buffers["free_ns"] < 0, trace.duration_ns, buffers["free_ns"])
     ends_ns = np.maximum(until_ns, buffers["alloc_ns"])[rows]
     times = zip(_microseconds(buffers["alloc_ns"][rows]), _microseconds(ends_ns), strict=True)
     for row, (begin, end) in zip(rows.tolist(), times, strict=True):

@@ -57,7 +57,7 @@ def report_html(trace: Trace, findings: Iterable[Any] = ()) -> str:
     --------
     >>> Path("report.html").write_text(report_html(trace, find_all(trace)))  # doctest: +SKIP
     """
-    return document(_title(trace), static_body(trace, findings))
+    return document(page_title(trace), static_body(trace, findings))
 
 
 def html_fragment(trace: Trace, findings: Iterable[Any] = (), height_px: int = 640) -> str:
@@ -67,7 +67,7 @@ def html_fragment(trace: Trace, findings: Iterable[Any] = (), height_px: int = 6
     """
     found = list(findings)
     for room in _FRAGMENTS:
-        page = document(_title(trace), static_body(trace, found, room))
+        page = document(page_title(trace), static_body(trace, found, room))
         frame = framed(page, recording_text(trace), height_px)
         if len(frame.encode()) < FRAGMENT_LIMIT_NBYTES:
             break
@@ -89,7 +89,8 @@ def static_body(trace: Trace, findings: Iterable[Any] = (), room: Room = PAGE) -
     return f"<main>\n{chr(10).join(section for section in sections if section)}\n</main>"
 
 
-def _title(trace: Trace) -> str:
+def page_title(trace: Trace) -> str:
+    """What a page about the run is called."""
     return " ".join(["gradviz", str(trace.meta.get("label") or "")]).strip()
 
 
@@ -100,10 +101,6 @@ def framed(page: str, fallback: str, height_px: int) -> str:
         f'<iframe title="gradviz report" width="100%" height="{height_px}" frameborder="0" sandbox="" '
         f'srcdoc="{document_}">gradviz: {escaped(fallback)}</iframe>'
     )
-
-
-def _duration_ns(trace: Trace) -> int:
-    return int(trace.meta.get("duration_ns") or 0)
 
 
 def _head(trace: Trace) -> str:
@@ -121,7 +118,7 @@ def _tiles(trace: Trace) -> str:
     copied, synced, curve = copies_by_reason(trace), syncs_by_trigger(trace), memory(trace)
     waited_ns = sum(group.wait_ns for group in synced)
     tiles = [
-        ("time", duration_text(_duration_ns(trace)), ""),
+        ("time", duration_text(trace.duration_ns), ""),
         ("peak memory", nbytes_text(curve.peak_nbytes), ""),
         (
             "pullbacks",
@@ -264,7 +261,7 @@ def _memory(trace: Trace, room: Room) -> str:
         for holder in held[: room.rows]
     ]
     listed = table(("n:held at the peak", "n:", "role", "made by", "line", "n:buffers"), rows)
-    picture = f'<div class="plot">{memory_svg(curve, _duration_ns(trace))}</div>{legend}'
+    picture = f'<div class="plot">{memory_svg(curve, trace.duration_ns)}</div>{legend}'
     return section("Memory", "who holds the peak: " + _of(len(rows), len(held), "holder"), picture + listed)
 
 

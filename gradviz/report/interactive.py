@@ -28,9 +28,11 @@ class Run(NamedTuple):
     view: Mapping[str, Any] = {}
 
     def thinned(self, events: int = OUTPUT_EVENTS) -> Run:
-        """The same with about so many events (see `thin`), and with the sums that the whole run had."""
+        """The same with about so many events (see `thin`), and with the sums that the whole run had; itself if it is thin."""
+        if self.view:
+            return self
         trace, findings = thin(self.trace, self.findings, events)
-        return Run(trace, findings, self.sources, {} if trace is self.trace else {"lines": _line_sums(self.trace)})
+        return self if trace is self.trace else Run(trace, findings, self.sources, {"lines": _line_sums(self.trace)})
 
     def encoded(self) -> str:
         """``.gradviz`` bytes as base64."""

@@ -20,7 +20,7 @@ from gradviz.report import figures
 from gradviz.report.event_list import event_list
 from gradviz.report.export_chrome import chrome_json, save_chrome
 from gradviz.report.finding_json import findings_of
-from gradviz.report.html import html_fragment, report_html
+from gradviz.report.html import html_fragment, page_title, report_html
 from gradviz.report.html_compare import comparison_fragment, comparison_html
 from gradviz.report.interactive import MIME_TYPE, Run, interactive_fragment, interactive_html, mime_data, run_of
 from gradviz.report.page import escaped
@@ -164,7 +164,10 @@ class Profile:
 
         It holds the viewer and the whole trace; where no script runs it shows the summary.
         """
-        text = interactive_html(self._run(), *self._fallback()) or report_html(self.trace, self.findings)
+        run = self._run()
+        text = interactive_html(run, page_title(run.trace), _preformatted(repr(self))) or report_html(
+            run.trace, self.findings
+        )
         return text if path is None else _written(path, text)
 
     def widget(self, before: Profile | None = None, **options: Any) -> ProfileWidget:
@@ -198,18 +201,18 @@ class Profile:
         return str(summary(self.trace, self.findings, colour=False))
 
     def _repr_html_(self) -> str:
-        return interactive_fragment(self._run(), *self._fallback()) or html_fragment(self.trace, self.findings)
+        return self._output(self._run(), repr(self))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {MIME_TYPE: mime_data(self._run()), "text/html": self._repr_html_(), "text/plain": repr(self)}
+        run, text = self._run().thinned(), repr(self)
+        return {MIME_TYPE: mime_data(run), "text/html": self._output(run, text), "text/plain": text}
+
+    def _output(self, run: Run, text: str) -> str:
+        shown = interactive_fragment(run, page_title(run.trace), _preformatted(text))
+        return shown or html_fragment(self.trace, self.findings)
 
     def _run(self) -> Run:
         return run_of(self.trace, self.findings, self.sources)
-
-    def _fallback(self) -> tuple[str, str]:
-        """Title and body of a page where no script runs."""
-        title = " ".join(["gradviz", str(self.trace.meta.get("label") or "")]).strip()
-        return title, _preformatted(repr(self))
 
 
 @dataclass(frozen=True)

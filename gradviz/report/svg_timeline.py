@@ -95,7 +95,7 @@ def timeline_svg(
 
 def whole_ns(trace: Trace) -> int:
     """The time that a timeline must show: to the end of the run, and of its last event."""
-    return max(int(trace.meta.get("duration_ns") or 0), int(trace.events["end_ns"].max(initial=0)), 1)
+    return max(trace.duration_ns, int(trace.events["end_ns"].max(initial=0)), 1)
 
 
 def telling_window(trace: Trace, findings: Sequence[Finding]) -> tuple[tuple[int, int], str]:

@@ -86,7 +86,7 @@ def recording_text(trace: Trace) -> str:
     >>> recording_text(trace)  # doctest: +SKIP
     '12,304 events; 0 dropped; recorder used 3.10 ms of 118 ms'
     """
-    used, whole = (duration_text(int(trace.meta.get(key) or 0)) for key in ("recorder_ns", "duration_ns"))
+    used, whole = duration_text(int(trace.meta.get("recorder_ns") or 0)), duration_text(trace.duration_ns)
     dropped = int(trace.meta.get("dropped") or 0)
     return f"{count_text(len(trace), 'event')}; {count_text(dropped)} dropped; recorder used {used} of {whole}"
 
@@ -98,13 +98,9 @@ def simulated_text(trace: Trace) -> str:
     return " ".join(["SIMULATED", *map(plain, names)]) if names or trace.meta.get("simulated") else ""
 
 
-def _duration_ns(trace: Trace) -> int:
-    return int(trace.meta.get("duration_ns") or 0)
-
-
 def _head(paper: Paper, trace: Trace) -> list[str]:
     label = plain(str(trace.meta.get("label") or ""))
-    whole_ns = _duration_ns(trace)
+    whole_ns = trace.duration_ns
     spent = [(name, ns) for name, ns in shares(trace).items() if ns > 0]
     total_ns = sum(ns for _, ns in spent) or 1
     facts = [duration_text(whole_ns), f"peak {nbytes_text(memory(trace).peak_nbytes)}", recording_text(trace)]
@@ -119,8 +115,8 @@ def _head(paper: Paper, trace: Trace) -> list[str]:
 def _findings(paper: Paper, trace: Trace, found: list[Finding], top: int) -> list[str]:
     if not found:
         return [paper.heading("Findings"), " none: nothing here wastes enough time or memory to be worth a change"]
-    cost_ns = min(sum(finding.cost_ns for finding in found if not finding.harmless), _duration_ns(trace))
-    together = f", together {duration_text(cost_ns)} of {duration_text(_duration_ns(trace))}" if cost_ns else ""
+    cost_ns = min(sum(finding.cost_ns for finding in found if not finding.harmless), trace.duration_ns)
+    together = f", together {duration_text(cost_ns)} of {duration_text(trace.duration_ns)}" if cost_ns else ""
     note = count_text(len(found), "finding") + together
     rows = [paper.heading("Findings", note)]
     for number, finding in enumerate(found[:top], 1):
@@ -220,7 +216,7 @@ def _curve(paper: Paper, trace: Trace, found: Memory) -> list[str]:
     """The bytes alive over time, as a chart with its axes."""
     label = nbytes_text(found.peak_nbytes).rjust(10)
     columns = paper.width - len(label) - 3
-    whole_ns = max(_duration_ns(trace), int(found.times_ns[-1]), 1)
+    whole_ns = max(trace.duration_ns, int(found.times_ns[-1]), 1)
     drawn = chart(found.highest(whole_ns, columns).tolist(), _CHART_ROWS)
     axis = [label + " ┤", *[" " * 10 + " │"] * (_CHART_ROWS - 2), "0 ┤".rjust(12)]
     rows = [
