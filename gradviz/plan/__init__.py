@@ -1,0 +1,1 @@
+"""Production gradients: the recorded calls of a function, turned into a program that is replayed."""
