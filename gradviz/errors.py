@@ -94,3 +94,14 @@ class DeviceMemoryError(DeviceError, MemoryError):
 
 class ForbiddenError(GradvizError, RuntimeError):
     """Something happened that ``gv.forbid`` forbids."""
+
+
+# plans
+
+
+class CaptureError(GradvizError, TypeError):
+    """A function does something that a plan could not repeat: it reads a number, or draws random ones."""
+
+
+class DonationError(GradvizError, ValueError):
+    """An argument was given away to be overwritten, and the plan has no use for its memory."""

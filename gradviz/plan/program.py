@@ -1,0 +1,147 @@
+"""What a program is: rows of operations without side effects, one number per value, and how it is run as it stands.
+
+Plans run faster forms of it; this is what they must agree with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradviz.plan.loop import Body, run_body
+from gradviz.plan.operation import Meta, Operation, guard, meta_of
+
+Row = tuple[int, ...]
+
+
+class Rows(NamedTuple):
+    """Many rows as arrays: row ``n`` has the operation ``codes[n]`` and the operands ``operands[starts[n] : starts[n + 1]]``."""
+
+    codes: np.ndarray
+    operands: np.ndarray
+    starts: np.ndarray
+
+    def __len__(self) -> int:  # type: ignore[override]
+        return len(self.codes)
+
+    def row(self, n: int) -> Row:
+        return (int(self.codes[n]), *self.operands[self.starts[n] : self.starts[n + 1]].tolist())
+
+    def tuples(self) -> Iterator[Row]:
+        operands, starts = self.operands.tolist(), self.starts.tolist()
+        for n, code in enumerate(self.codes.tolist()):
+            yield (code, *operands[starts[n] : starts[n + 1]])
+
+
+def as_rows(rows: Sequence[Row]) -> Rows:
+    """Rows as they were captured, as arrays."""
+    codes = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+    starts = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)) - 1, out=starts[1:])
+    everything = np.fromiter(chain.from_iterable(rows), np.int64, int(starts[-1]) + len(rows))
+    firsts = starts[:-1] + np.arange(len(rows))
+    return Rows(codes, np.delete(everything, firsts), starts)
+
+
+class Program(NamedTuple):
+    """Rows, and what their numbers mean.
+
+    The first rows are the inputs. Negative operands are constants: -1 is ``constants[0]``. ``outputs`` are the numbers of the values
+    it gives.
+    """
+
+    operations: list[Operation]
+    rows: Rows
+    constants: list[Any]
+    inputs: tuple[Meta, ...]
+    outputs: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"%{n} = input : {self.inputs[n]}" if n < len(self.inputs) else f"%{n} = {self.line(row)}"
+            for n, row in enumerate(self.rows.tuples())
+        ) + f"\nreturn {', '.join(map(self.named, self.outputs))}"  # fmt: skip
+
+    def line(self, row: Row, indent: str = "") -> str:
+        code, *operands = row
+        made = self.operations[code]
+        what = ", ".join(str(o) if whole else self.named(o) for o, whole in zip(operands, made.integers, strict=True))
+        text = f"{made.name}({what}) : {made.meta}"
+        if isinstance(made.function, Body):
+            body, inner = made.function, indent + "    "
+            lines = [f"%{n} = {p}" for n, p in enumerate(body.parameters)]
+            lines += [f"%{n + len(body.parameters)} = {self.line(row, inner)}" for n, row in enumerate(body.rows)]
+            text += "".join(f"\n{inner}{line}" for line in lines) + f"\n{inner}return {', '.join(map(str, body.outs))}"
+        return text
+
+    def named(self, number: int) -> str:
+        if number >= 0:
+            return f"%{number}"
+        value = self.constants[-1 - number]
+        return repr(value) if np.ndim(value) == 0 else f"constant[{', '.join(map(str, np.shape(value)))}]"
+
+    def meta(self, number: int) -> Any:
+        """What is known of a value."""
+        if number < 0:
+            return meta_of(self.constants[-1 - number])
+        if number < len(self.inputs):
+            return self.inputs[number]
+        return self.operations[int(self.rows.codes[number])].meta
+
+
+class Mismatch(Exception):  # noqa: N818 - not an error: another path is taken
+    """Python saw something else this time."""
+
+
+def evaluate(program: Program, values: Sequence[Any]) -> list[Any]:
+    """The outputs for some inputs, row by row."""
+    env = list(values)
+    rows = list(program.rows.tuples())[len(program.inputs) :]
+    run_rows(program.operations, program.constants, rows, env)
+    return [env[n] if n >= 0 else program.constants[-1 - n] for n in program.outputs]
+
+
+def run_rows(operations: list[Operation], constants: list[Any], rows: Sequence[Row], env: list[Any]) -> list[Any]:
+    """Run rows; ``env`` holds the values before them, and then those they make as well."""
+    for row in rows:
+        made = operations[row[0]]
+        integers = made.integers
+        if isinstance(made.function, Body):
+            operands = [o if whole else value(o, env, constants) for o, whole in zip(row[1:], integers, strict=True)]
+            env.append(run_body(made.function, operands, lambda rows, env: run_body_rows(operations, constants, rows, env)))
+            continue
+        operands = [o if whole else value(o, env, constants) for o, whole in zip(row[1:], integers, strict=True)]
+        env.append(checked(made, operands) if made.function is guard else made.run(operands))
+    return env
+
+
+def run_body_rows(
+    operations: list[Operation], constants: list[Any], rows: Sequence[Row], env: list[Any]
+) -> list[Any]:
+    """The same inside a loop, where integers are numbers of values too."""
+    for row in rows:
+        made = operations[row[0]]
+        operands = [value(o, env, constants) for o in row[1:]]
+        if isinstance(made.function, Body):
+            env.append(run_body(made.function, operands, lambda rows, env: run_body_rows(operations, constants, rows, env)))
+        else:
+            env.append(checked(made, operands) if made.function is guard else made.run(operands))
+    return env
+
+
+def value(number: int, env: list[Any], constants: list[Any]) -> Any:
+    return env[number] if number >= 0 else constants[-1 - number]
+
+
+def checked(made: Operation, operands: list[Any]) -> None:
+    """What Python saw must be what it saw before."""
+    (seen,), (_, kind, expected) = operands, made.args
+    if kind == "shape":
+        found: Any = np.shape(seen)
+    else:
+        found = bool(seen) if kind == "bool" else int(seen)
+    if found != expected:
+        raise Mismatch
