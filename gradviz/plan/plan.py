@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradviz.plan.program import Program, evaluate
+import numpy as np
+
+from gradviz.plan.batch import batch
+from gradviz.plan.block import read
+from gradviz.plan.fuse import fuse
+from gradviz.plan.place import Placement
+from gradviz.plan.program import Program
+from gradviz.plan.run import Frame
+from gradviz.plan.simplify import simplify
 
 
 class Plan:
@@ -14,12 +22,25 @@ class Plan:
     Attributes
     ----------
     program : what was captured, with its loops rolled up
+    block : what is left to do, as nodes
+    steps : what runs together, in order
+    placement : where everything lives
     """
 
     def __init__(self, program: Program, donated: frozenset[int] = frozenset()) -> None:
         self.program = program
-        self.donated = donated
+        self.block = simplify(batch(simplify(read(program))))
+        self.steps, places = fuse(self.block)
+        self.placement = Placement(self.block, self.steps, places, donated)
+        self.frames = [Frame(self.block, self.steps, self.placement)]
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The outputs for inputs of the kinds it was made for. Raises `Mismatch` before anything is overwritten."""
-        return evaluate(self.program, values)
+        try:
+            frame = self.frames.pop()
+        except IndexError:  # all are in use, by other threads
+            frame = Frame(self.block, self.steps, self.placement)
+        try:
+            return frame.run([np.ascontiguousarray(v) if type(v) is np.ndarray and not v.flags.c_contiguous else v for v in values])
+        finally:
+            self.frames.append(frame)

@@ -1,0 +1,297 @@
+"""Where each value lives: in the caller's array, in an array that is handed out, or in one arena that is used again and again.
+
+A value may take over the memory of one that is read for the last time by the same kernel, entry by entry. Every copy that is left is
+entered in `Placement.copies` with the reason that forces it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradviz.plan import kernel as k
+from gradviz.plan.block import Block, Node, Value, inputs_of
+from gradviz.plan.fuse import Step
+from gradviz.plan.lower import Lowered, Operand
+from gradviz.plan.operation import Meta, add_at, guard, put, updated
+from gradviz.plan.simplify import full
+from gradviz.plan.views import Places
+
+ALIGN = 64
+
+
+class Home(NamedTuple):
+    """Where a value lives.
+
+    ``kind`` is "input" (the caller's memory), "constant", "arena" (``at`` bytes into it), "output" (made anew by each call),
+    "donated" (in the memory of input ``at``), or "made" (whatever NumPy returns).
+    """
+
+    kind: str
+    at: int
+
+
+class Copy(NamedTuple):
+    """Bytes that are copied although no result needs it as such."""
+
+    step: int
+    nbytes: int
+    reason: str
+    site: Any
+
+
+class Placement:
+    """The homes of all values of a block, and the steps with the parameters of their kernels joined where memory is.
+
+    Attributes
+    ----------
+    homes : where each value that owns memory lives
+    arena_nbytes : size of the arena
+    copies : the copies that are left, with the reason for each
+    taken : donated inputs whose memory is used again, and for which result
+    """
+
+    def __init__(self, block: Block, steps: list[Step], places: Places, donated: frozenset[int]) -> None:
+        self.block, self.steps, self.places = block, steps, places
+        self.homes: dict[Value, Home] = {}
+        self.copies: list[Copy] = []
+        self.taken: dict[int, Value] = {}
+        self.input_number = {v: n for n, v in enumerate(block.inputs)}
+        self.donated = {block.inputs[n] for n in donated}
+        self.last_guard = max((n for n, s in enumerate(steps) if any(node.function is guard for node in s.nodes)), default=-1)
+        self.until = self._until()
+        self.results = self._owning_results()
+        self._free: list[tuple[int, int]] = []  # (offset, size) of what the arena has left below its end
+        self.arena_nbytes = 0
+        self._live: list[tuple[int, Value]] = []
+        self._sizes: dict[int, int] = {}
+        for v, n in self.input_number.items():
+            self.homes[v] = Home("input", n)
+        for number, step in enumerate(steps):
+            self._step(number, step)
+            self._release(number)
+
+    def home(self, value: Value) -> Home:
+        """Where the memory of a value is, also of one that looks at another."""
+        root = self.places[value].root
+        if root.is_constant:
+            return Home("constant", 0)
+        return self.homes[root]
+
+    # how long
+
+    def _until(self) -> dict[Value, int]:
+        """The last step that reads what owns memory."""
+        until: dict[Value, int] = {}
+        for number, step in enumerate(self.steps):
+            for node in step.nodes:
+                for v in (*inputs_of(node), *node.outputs):
+                    until[self.places[v].root] = number
+            if step.lowered is not None:
+                for operand in step.lowered.operands:
+                    until[operand.root] = number
+                    if operand.first is not None:
+                        until[self.places[operand.first].root] = max(number, until.get(self.places[operand.first].root, 0))
+        for v in self.block.results:
+            until[self.places[v].root] = len(self.steps)
+        return until
+
+    def _owning_results(self) -> set[Value]:
+        """Results that can be handed out as they are: each owns its memory, and is handed out once."""
+        seen: set[Value] = set()
+        again: set[Value] = set()
+        for v in self.block.results:
+            root = self.places[v].root
+            again |= {root} & seen
+            seen.add(root)
+        return {
+            v for v in self.block.results
+            if self.places[v].root is v and v not in again and not v.is_constant and v not in self.input_number and v.meta.kind == "array"
+        }  # fmt: skip
+
+    # memory
+
+    def _step(self, number: int, step: Step) -> None:
+        if step.lowered is None:
+            self._call(number, step.nodes[0])
+            return
+        while True:
+            lowered = step.lowered
+            n = next((n for n, o in enumerate(lowered.operands) if o.written and o.root not in self.homes), None)
+            if n is None:
+                return
+            step.lowered = self._operand(number, step, lowered, n, lowered.operands[n])
+
+    def _operand(self, number: int, step: Step, lowered: Lowered, n: int, operand: Operand) -> Lowered:
+        """A home for one result of a kernel; in that of an operand if it may be."""
+        value = operand.root
+        if operand.first is not None:
+            self._buffer(number, value, operand.first, step.nodes[0].site)
+            return lowered
+        for m, other in enumerate(lowered.operands):
+            alone = sum(o.root is other.root for o in lowered.operands) == 1
+            if alone and not other.written and self._gives_way(number, other, value) and same_entries(lowered.kernel, m, n):
+                if value in self.results and self.homes[other.root].kind != "input":
+                    continue
+                self._take_over(other.root, value)
+                return joined(lowered, m, n)
+        self._new(value, number)
+        return lowered
+
+    def _gives_way(self, number: int, operand: Operand, value: Value) -> bool:
+        """Whether the memory of an operand may be overwritten by a value of the same kind."""
+        root = operand.root
+        if root.is_constant or operand.offset or root.meta.nbytes != value.meta.nbytes or root.meta.dtype != value.meta.dtype:
+            return False
+        if self.until.get(root) != number:
+            return False
+        kind = self.homes[root].kind
+        if kind == "input":
+            return root in self.donated and value in self.results and root.meta == value.meta and number > self.last_guard
+        return kind in ("arena", "donated", "output")
+
+    def _take_over(self, root: Value, value: Value) -> None:
+        home = self.homes[root]
+        if home.kind == "input":
+            home = Home("donated", home.at)
+            self.taken[home.at] = value
+        self.homes[value] = home
+        self._live = [(n, v) for n, v in self._live if v is not root]
+        if home.kind == "arena":
+            self._live.append((home.at, value))
+
+    def _buffer(self, number: int, value: Value, first: Value, site: Any) -> None:
+        """Memory for an array that a step writes parts of, starting from what ``first`` is."""
+        root = self.places[first].root
+        if first is root and self._gives_way(number, Operand(root, 0, False), value) and not (
+            value in self.results and self.homes[root].kind == "arena"
+        ):  # fmt: skip
+            self._take_over(root, value)
+            return
+        self._new(value, number)
+        if first.maker is None or first.maker.function is not full:
+            self.copies.append(Copy(number, value.meta.nbytes, self.why(first, number), site))
+
+    def why(self, value: Value, number: int) -> str:
+        """What keeps the memory of a value from being overwritten."""
+        root = self.places[value].root
+        if root.is_constant:
+            return "a constant"
+        if root in self.input_number:
+            n = self.input_number[root]
+            return f"input {n} is the caller's (donate it)" if root not in self.donated else f"input {n} is read later"
+        if root in {self.places[v].root for v in self.block.results}:
+            return "returned as it was before the write"
+        if self.until.get(root, 0) > number:
+            return "read later"
+        return "a part of an array"
+
+    def _new(self, value: Value, number: int) -> None:
+        if value in self.results:
+            donor = next((v for v in self.donated if v.meta == value.meta and self.homes[v].kind == "input"
+                          and self.input_number[v] not in self.taken and self.until.get(v, -1) < number > self.last_guard), None)  # fmt: skip
+            if donor is not None:
+                self._take_over(donor, value)
+            else:
+                self.homes[value] = Home("output", 0)
+            return
+        size = -(-max(value.meta.nbytes, 1) // ALIGN) * ALIGN
+        fits = [(have, at) for at, have in self._free if have >= size]
+        if fits:
+            have, at = min(fits)
+            self._free.remove((at, have))
+            if have > size:
+                self._free.append((at + size, have - size))
+        else:
+            at = self.arena_nbytes
+            self.arena_nbytes += size
+        self.homes[value] = Home("arena", at)
+        self._sizes[at] = size
+        self._live.append((at, value))
+
+    def _release(self, number: int) -> None:
+        """Give back what no later step reads."""
+        still = []
+        for at, value in self._live:
+            if self.until.get(value, -1) <= number:
+                self._free.append((at, self._sizes[at]))
+            else:
+                still.append((at, value))
+        self._live = still
+        self._free.sort()
+        merged: list[tuple[int, int]] = []
+        for at, size in self._free:
+            if merged and merged[-1][0] + merged[-1][1] == at:
+                merged[-1] = merged[-1][0], merged[-1][1] + size
+            else:
+                merged.append((at, size))
+        self._free = merged
+
+    def _call(self, number: int, node: Node) -> None:
+        """Memory for what NumPy computes."""
+        if node.function is guard:
+            return
+        if node.loop is not None or len(node.outputs) != 1 or not isinstance(node.out.meta, Meta):
+            for v in node.outputs:
+                self.homes[v] = Home("made", 0)
+        elif node.function in (put, add_at):
+            self._buffer(number, node.out, node.inputs[0], node.site)
+        elif node.function is full or takes_out(node):
+            self._new(node.out, number)
+        else:
+            self.homes[node.out] = Home("made", 0)
+
+
+def takes_out(node: Node) -> bool:
+    """Whether NumPy can compute a node into memory that is given."""
+    function = node.function
+    ufunc = function if isinstance(function, np.ufunc) else getattr(function, "__self__", None)
+    reducing = getattr(function, "__name__", "") in ("reduce", "accumulate")
+    return isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and (function is ufunc or reducing) and node.out.meta.kind != "weak"
+
+
+def same_entries(kernel: k.Kernel, source: int, target: int) -> bool:
+    """Whether a kernel reads a parameter only where and before it writes another, so that both may be one."""
+    if kernel.parameters[source] != kernel.parameters[target]:
+        return False
+    if any(s == 0 and n > 1 for s, n in zip(kernel.parameters[target].strides, kernel.grid, strict=True)):
+        return False
+    for statement in statements(kernel.body):
+        if isinstance(statement, (k.Load, k.Store)) and statement.parameter in (source, target):
+            if statement.offset or statement.steps or statement.index is not None:
+                return False
+        if isinstance(statement, k.Reduce) and statement.parameter == target:
+            return False
+    return True
+
+
+def statements(body: tuple[Any, ...]) -> Any:
+    for statement in body:
+        yield statement
+        if isinstance(statement, k.Loop):
+            yield from statements(statement.body)
+
+
+def joined(lowered: Lowered, source: int, target: int) -> Lowered:
+    """The kernel with one parameter for both; the one that was written to stays."""
+
+    def moved(n: int) -> int:
+        n = target if n == source else n
+        return n - 1 if n > source else n
+
+    def renumbered(body: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(
+            s._replace(body=renumbered(s.body)) if isinstance(s, k.Loop)
+            else s._replace(parameter=moved(s.parameter)) if isinstance(s, (k.Load, k.Store, k.Reduce))
+            else s
+            for s in body
+        )  # fmt: skip
+
+    kernel = lowered.kernel
+    parameters = tuple(p for n, p in enumerate(kernel.parameters) if n != source)
+    operands = [o for n, o in enumerate(lowered.operands) if n != source]
+    return Lowered(kernel._replace(parameters=parameters, body=renumbered(kernel.body)), operands)
+
+
+__all__ = ["Copy", "Home", "Placement", "updated"]

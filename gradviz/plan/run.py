@@ -1,0 +1,346 @@
+"""How a plan runs: one Python function, written for it, that calls kernels and NumPy on memory laid out beforehand.
+
+What does not change from call to call (addresses in the arena, views of it, tables of kernels) belongs to a `Frame`; a plan has one
+frame for each call that is under way at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from gradviz.plan.block import NOTHING, Block, Node, Value, run_loop
+from gradviz.plan.fuse import Step
+from gradviz.plan.lower import Operand
+from gradviz.plan.operation import Operation, Slot, add_at, filled, guard, put
+from gradviz.plan.place import Placement, takes_out
+from gradviz.plan.program import checked
+from gradviz.plan.run_llvm import compile_kernel
+from gradviz.plan.simplify import full
+from gradviz.plan.threads import cores
+
+ndarray = np.ndarray
+LARGE = 4096  # bytes from which memory is worth more than one thread
+
+
+def address(array: Any) -> int:
+    """Where the first entry of an array lies."""
+    return array.__array_interface__["data"][0]
+
+
+class Frame:
+    """The memory of one call of a plan, and the function that runs it."""
+
+    def __init__(self, block: Block, steps: list[Step], placement: Placement) -> None:
+        self.block, self.placement = block, placement
+        self.places = placement.places
+        raw = np.empty(placement.arena_nbytes + 64, np.uint8)
+        self.arena = raw[-address(raw) % 64 :][: max(placement.arena_nbytes, 1)]
+        self.numbers = [n for n, v in enumerate(block.inputs) if v.meta.kind != "array"]
+        self.slots = {n: np.zeros((), block.inputs[n].meta.dtype) for n in self.numbers}
+        self.fixed: dict[Value, Any] = {}
+        self.tables: list[tuple[Any, int, Value, int]] = []  # (table, place in it, root, offset): written anew for each call
+        self.writer = Writer(self)
+        self.kernels = 0
+        self.compile_ns = 0
+        for step in steps:
+            self.writer.step(step)
+        self.run: Callable[[Sequence[Any]], list[Any]] = self.writer.function()
+
+    def array(self, value: Value) -> Any:
+        """The array for a value whose memory is always the same; None for others."""
+        if value in self.fixed:
+            return self.fixed[value]
+        place = self.places[value]
+        root, made = place.root, None
+        if value.is_constant:
+            made = value.constant if value.meta.kind == "array" else np.asarray(value.constant)
+        elif root is value:
+            home = self.placement.homes[root]
+            if home.kind == "arena":
+                made = np.ndarray(value.meta.shape, value.meta.dtype, self.arena.data, home.at)  # type: ignore[arg-type]
+            elif home.kind == "input" and home.at in self.slots:
+                made = self.slots[home.at]
+        else:
+            base = self.array(root)
+            if base is not None:
+                strides = place.strides
+                made = np.lib.stride_tricks.as_strided(shifted(base, place.offset, value.meta.dtype), value.meta.shape, strides)
+        self.fixed[value] = made
+        return made
+
+    def base_address(self, root: Value) -> int | None:
+        array = self.array(root)
+        return None if array is None else address(array)
+
+
+def shifted(base: Any, offset: int, dtype: Any) -> Any:
+    """A one-entry array that begins some bytes into another's memory."""
+    holder = base
+    while isinstance(holder.base, ndarray):
+        holder = holder.base
+    start = address(base) + offset - address(holder)
+    flat = holder.reshape(-1).view(np.uint8)
+    return flat[start : start + dtype.itemsize].view(dtype)
+
+
+class Writer:
+    """Writes the source of a frame's function."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.space: dict[str, Any] = {"np": np, "is_": is_}
+        self.lines: list[str] = []
+        self.names: dict[Value, str] = {v: f"i{n}" for n, v in enumerate(frame.block.inputs)}
+        self.patches: dict[Value, list[tuple[Any, int, int]]] = {}  # root -> (table, place, offset)
+        self.alive: list[Any] = []
+
+    def bind(self, thing: Any) -> str:
+        """A name for an object in the function's namespace."""
+        name = f"g{len(self.space)}"
+        self.space[name] = thing
+        return name
+
+    # values
+
+    def value(self, value: Any) -> str:
+        """Source text for a value, as an array or number for NumPy."""
+        if value in self.names:
+            return self.names[value]
+        if value.is_constant:
+            return self.bind(value.constant)
+        fixed = self.frame.array(value)
+        if fixed is not None:
+            if value.meta.kind == "array":
+                self.names[value] = self.bind(fixed)
+                return self.names[value]
+            return f"{self.bind(fixed)}[()]" if value.meta.kind == "number" else f"{self.bind(fixed)}.item()"
+        root = self.frame.places[value].root
+        if root is not value and value.maker is not None:
+            self.names[value] = name = self.variable()
+            self.lines.append(f"{name} = {self.call(value.maker)}")
+            return name
+        raise AssertionError(value)
+
+    def variable(self) -> str:
+        self.frame.kernels += 0
+        name = f"v{len(self.names)}_{len(self.lines)}"
+        return name
+
+    def call(self, node: Node, **extra: str) -> str:
+        """Source text for a call of a node's function."""
+        names = [self.value(v) for v in node.inputs]
+        args = [self.argument(a, names) for a in node.args]
+        args += [f"{n}={self.argument(a, names)}" for n, a in node.kwargs]
+        args += [f"{n}={text}" for n, text in extra.items()]
+        return f"{self.bind(node.function)}({', '.join(args)})"
+
+    def argument(self, template: Any, names: list[str]) -> str:
+        if isinstance(template, Slot):
+            return names[template.k]
+        slots = [part for part in flat(template) if isinstance(part, Slot)]
+        if not slots:
+            return self.bind(filled(template, []))
+        return f"{self.bind(filled)}({self.bind(template)}, [{', '.join(names)}])"
+
+    # steps
+
+    def step(self, step: Step) -> None:
+        if step.lowered is not None:
+            self.kernel(step)
+            return
+        (node,) = step.nodes
+        if node.loop is not None:
+            self.loop(node)
+        elif node.function is guard:
+            check = partial(checked, Operation(0, guard, node.args, (), None, ()))
+            self.lines.append(f"{self.bind(check)}([{self.value(node.inputs[0])}])")
+        elif node.function is full:
+            self.lines.append(f"{self.target(node.out)}.fill({self.bind(node.args[1])})")
+        elif node.function is put:
+            self.put(node)
+        elif node.function is add_at:
+            target = self.target(node.out, node.inputs[0])
+            names = [self.value(v) for v in node.inputs]
+            ufunc = dict(node.kwargs).get("ufunc", np.add)
+            index, what = (self.argument(a, names) for a in node.args[1:3])
+            self.lines.append(f"{self.bind(ufunc.at)}({target}, {index}, {what})")
+        elif takes_out(node) and self.frame.placement.homes[node.out].kind != "made":
+            target = self.target(node.out)
+            self.lines.append(self.call(node, out=target))
+        else:
+            self.made(node)
+
+    def made(self, node: Node) -> None:
+        """A call that makes memory of its own."""
+        text = self.call(node)
+        if len(node.outputs) > 1:
+            names = [self.name(v) for v in node.outputs]
+            self.lines.append(f"{', '.join(names)} = {text}")
+        else:
+            names = [self.name(node.out)]
+            self.lines.append(f"{names[0]} = {text}")
+        for v, name in zip(node.outputs, names, strict=True):
+            if v.meta.kind == "array":
+                self.lines.append(f"{name} = np.ascontiguousarray({name}).reshape({v.meta.shape})")
+            self.arrive(v)
+
+    def name(self, value: Value) -> str:
+        self.names[value] = f"w{len(self.names)}"
+        return self.names[value]
+
+    def target(self, value: Value, first: Value | None = None) -> str:
+        """The array that a value is computed into, holding what ``first`` is already."""
+        home = self.frame.placement.homes[value]
+        if home.kind == "output":
+            name = self.name(value)
+            self.lines.append(f"{name} = np.empty({value.meta.shape}, {self.bind(value.meta.dtype)})")
+            self.arrive(value)
+        elif home.kind == "donated":
+            self.names[value] = f"i{home.at}"
+        elif self.frame.array(value) is not None:
+            self.names[value] = self.bind(self.frame.array(value))
+        target = self.names[value]
+        if first is not None and not self.same_memory(value, first):
+            if first.maker is not None and first.maker.function is full:
+                self.lines.append(f"{target}.fill({self.bind(first.maker.args[1])})")
+            else:
+                self.lines.append(f"{target}[...] = {self.value(first)}")
+        return target
+
+    def same_memory(self, value: Value, first: Value) -> bool:
+        if first.is_constant or self.frame.places[first].root is not first:
+            return False
+        mine, other = self.frame.placement.homes[value], self.frame.placement.homes[first]
+        if mine.kind == "donated":
+            return other.kind in ("input", "donated") and other.at == mine.at
+        return mine.kind == "arena" == other.kind and mine.at == other.at
+
+    def put(self, node: Node) -> None:
+        target = self.target(node.out, node.inputs[0])
+        names = [self.value(v) for v in node.inputs]
+        index = self.argument(node.args[2], names)
+        self.lines.append(f"{target}[{index}] = {names[1]}")
+
+    def loop(self, node: Node) -> None:
+        """A loop that no kernel can do, iteration by iteration."""
+        outer = sorted({v for v in read_by(node) if not v.is_constant and v.moving is None}, key=id)
+        run = self.bind(partial(run_in_python, node, outer))
+        names = [self.name(v) for v in node.outputs]
+        self.lines.append(f"{', '.join(names)}, = {run}([{', '.join(self.value(v) for v in outer)}])")
+        for v, name in zip(node.outputs, names, strict=True):
+            if v.meta.kind == "array":
+                self.lines.append(f"{name} = np.ascontiguousarray({name}).reshape({v.meta.shape})")
+            self.arrive(v)
+
+    def kernel(self, step: Step) -> None:
+        lowered = step.lowered
+        assert lowered is not None
+        compiled = compile_kernel(lowered.kernel)
+        self.frame.compile_ns += compiled.compile_ns
+        grid = lowered.kernel.grid
+        call = compiled.bind([grid[0] if grid else 1], threads=cores())
+        for n, operand in enumerate(lowered.operands):
+            if operand.written:
+                self.target(operand.root, operand.first)
+            self.operand(call.table, 2 + n, operand)
+        self.alive.append(call)
+        self.lines.append(f"{self.bind(call.run)}()")
+
+    def operand(self, table: Any, place: int, operand: Operand) -> None:
+        base = self.frame.base_address(operand.root)
+        if base is not None:
+            table[place] = base + operand.offset
+            return
+        self.patches.setdefault(operand.root, []).append((table, place, operand.offset))
+        root = operand.root
+        home = self.frame.placement.homes[root]
+        if home.kind not in ("input", "donated"):  # it is there already, in a variable
+            self.lines.append(f"{self.bind(table)}[{place}] = {self.address_of(root)} + {operand.offset}")
+
+    def address_of(self, root: Value) -> str:
+        return f"a_{self.names[root]}"
+
+    def arrive(self, value: Value) -> None:
+        """Note the address of memory that is made by the call; kernels ask for it."""
+        if value.meta.kind != "array":
+            return
+        name = self.names[value]
+        self.lines.append(f"a_{name} = {name}.__array_interface__['data'][0]")
+
+    # the whole
+
+    def function(self) -> Any:
+        frame = self.frame
+        head: list[str] = []
+        arrays = [v for v in frame.block.inputs if v.meta.kind == "array"]
+        unpack = ", ".join(f"i{n}" for n in range(len(frame.block.inputs)))
+        if unpack:
+            head.append(f"{unpack}, = inputs")
+        for n in frame.numbers:
+            head.append(f"{self.bind(frame.slots[n])}[()] = i{n}")
+        for n, v in enumerate(frame.block.inputs):
+            moving = list(self.patches.get(v, []))
+            for root, home in frame.placement.homes.items():
+                if home.kind == "donated" and home.at == n and root is not v:
+                    moving += self.patches.get(root, [])
+            if v in arrays and moving:
+                head.append(f"a = i{n}.__array_interface__['data'][0]")
+                head += [f"{self.bind(table)}[{place}] = a + {offset}" for table, place, offset in moving]
+        outs = [self.result(v) for v in frame.block.results]
+        text = "\n    ".join([*head, *self.lines, f"return [{', '.join(outs)}]"])
+        exec(f"def run(inputs):\n    {text}", self.space)  # noqa: S102 - the text is made of names of ours alone
+        self.source = text
+        return self.space["run"]
+
+    def result(self, value: Value) -> str:
+        """Source text for a result, in memory of its own."""
+        placement = self.frame.placement
+        if value in placement.results and placement.homes[value].kind in ("output", "donated", "made"):
+            return self.names[value]
+        if value.meta.kind != "array":
+            return self.value(value)
+        return f"np.array({self.value(value)})"
+
+
+def flat(template: Any) -> Any:
+    if type(template) is Slot or not isinstance(template, tuple):
+        yield template
+        return
+    for part in template:
+        yield from flat(part)
+
+
+def read_by(node: Node) -> set[Value]:
+    """Everything a loop reads from outside, at any depth."""
+    assert node.loop is not None
+    read: set[Value] = set()
+    made: set[Value] = set()
+
+    def visit(inner: Node) -> None:
+        if inner.loop is None:
+            read.update(inner.inputs)
+            made.update(inner.outputs)
+            return
+        made.update(c.inside for c in inner.loop.carried)
+        read.update(c.first for c in inner.loop.carried)
+        for n in inner.loop.nodes:
+            visit(n)
+        read.update(c.next for c in inner.loop.carried)
+        read.update(v for v, _ in inner.loop.results)
+        made.update(inner.outputs)
+
+    visit(node)
+    return {v for v in read - made if v is not NOTHING}
+
+
+def run_in_python(node: Node, outer: list[Value], values: Sequence[Any]) -> list[Any]:
+    """Run a loop node by node."""
+    assert node.loop is not None
+    env: dict[Any, Any] = dict(zip(outer, values, strict=True))
+    run_loop(node, node.loop, env)
+    return [env[v] for v in node.outputs]
