@@ -26,17 +26,18 @@ Shape = tuple[int, ...]
 class Step:
     """Nodes that run together.
 
-    ``grid`` is None for a step that NumPy runs.
+    ``grid`` is None for a step that NumPy runs. ``jobs`` are runs of one kernel over different memory: as many as there were groups
+    of nodes that do the same.
     """
 
-    __slots__ = ("before", "grid", "lowered", "nodes", "number", "reduced")
+    __slots__ = ("before", "grid", "jobs", "nodes", "number", "reduced")
 
     def __init__(self, number: int, grid: Shape | None) -> None:
         self.number, self.grid = number, grid
         self.nodes: list[Node] = []
         self.before: set[Step] = set()  # steps that must have run
         self.reduced: set[Value] = set()  # results that are complete only when the kernel has ended
-        self.lowered: Lowered | None = None
+        self.jobs: list[Lowered] = []
 
 
 class Fusing:
@@ -64,6 +65,7 @@ class Fusing:
         for step in self.steps:
             if step.grid is not None:
                 self.lower(step)
+        side_by_side(self.steps)
         return ordered(self.steps)
 
     # which grid
@@ -222,7 +224,7 @@ class Fusing:
             v for node in step.nodes for v in node.outputs
             if v in self.results or any(r not in mine for r in self.readers.get(v, ()))
         }  # fmt: skip
-        step.lowered = Lowering(step.nodes, step.grid, self.places, wanted).run()
+        step.jobs = [Lowering(step.nodes, step.grid, self.places, wanted).run()]
 
 
 def taken_early(block: Block) -> list[Node]:
@@ -267,6 +269,43 @@ def depends(step: Step, on: Step) -> bool:
             if s not in seen:
                 seen.add(s)
                 todo.append(s)
+    return False
+
+
+def side_by_side(steps: list[Step]) -> None:
+    """Make one step of steps that do the same to different memory: 2000 small tensors of an optimizer in one call."""
+    alike: dict[Any, list[Step]] = {}
+    for step in steps:
+        if step.grid is not None:
+            alike.setdefault(step.jobs[0].kernel, []).append(step)
+    for group in alike.values():
+        first, *others = group
+        if not others or waits_for_one_of(group):
+            continue
+        for other in others:
+            first.jobs += other.jobs
+            first.nodes += other.nodes
+            first.before |= other.before
+            first.reduced |= other.reduced
+        gone = set(others)
+        steps[:] = [s for s in steps if s not in gone]
+        for step in steps:
+            if step.before & gone:
+                step.before = step.before - gone | {first}
+
+
+def waits_for_one_of(group: list[Step]) -> bool:
+    """Whether some of these steps have to run after others of them."""
+    members = set(group)
+    seen: set[Step] = set()
+    todo = [s for step in group for s in step.before]
+    while todo:
+        step = todo.pop()
+        if step in members:
+            return True
+        if step not in seen:
+            seen.add(step)
+            todo += step.before
     return False
 
 

@@ -5,6 +5,7 @@ that move with the loops.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,11 +58,13 @@ REDUCTIONS = {
 WHOLE = {np.sum, np.prod, np.max, np.min}  # reduce all axes unless told
 
 
+@lru_cache(maxsize=64)
 def code(dtype: np.dtype[Any]) -> str:
     """A dtype in the words of kernels."""
     return dtype.str[1:]
 
 
+@lru_cache(maxsize=1024)
 def broadcast_strides(shape: Shape, strides: tuple[int, ...], grid: Shape) -> tuple[int, ...]:
     """Strides along the axes of the grid, 0 where an array is repeated."""
     lead = len(grid) - len(shape)
@@ -467,19 +470,26 @@ def typed_call(node: Node) -> tuple[str, list[Value], list[np.dtype[Any]], np.dt
 
 
 def typed_ufunc(ufunc: np.ufunc, values: list[Value]) -> Any:
-    kinds: Any = [python_type(v) if v.meta.kind == "weak" else v.meta.dtype for v in values]
-    if all(v.meta.kind == "weak" for v in values):
-        kinds = [v.meta.dtype for v in values]
+    found = ufunc_loop(ufunc, tuple((v.meta.dtype, v.meta.kind == "weak") for v in values))
+    return None if found is None else (found[0], values, *found[1:])
+
+
+@lru_cache(maxsize=4096)
+def ufunc_loop(ufunc: np.ufunc, operands: tuple[tuple[np.dtype[Any], bool], ...]) -> Any:
+    """(function, dtypes of its inputs, of its result) for a ufunc of operands, some of which adopt the dtype they meet."""
+    kinds: Any = [python_type(dtype) if adopts else dtype for dtype, adopts in operands]
+    if all(adopts for _, adopts in operands):
+        kinds = [dtype for dtype, _ in operands]
     try:
         *dtypes, out = ufunc.resolve_dtypes((*kinds, None))
     except TypeError:
         return None
     name = {"true_divide": "divide", "conj": "conjugate"}.get(ufunc.__name__, ufunc.__name__)
-    return (name, values, dtypes, out) if known(name, dtypes, out) else None
+    return (name, dtypes, out) if known(name, dtypes, out) else None
 
 
-def python_type(value: Value) -> type:
-    return {"f": float, "c": complex, "b": bool}.get(value.meta.dtype.kind, int)
+def python_type(dtype: np.dtype[Any]) -> type:
+    return {"f": float, "c": complex, "b": bool}.get(dtype.kind, int)
 
 
 def known(function: str, dtypes: list[np.dtype[Any]], out: np.dtype[Any]) -> bool:

@@ -88,8 +88,8 @@ class Placement:
             for node in step.nodes:
                 for v in (*inputs_of(node), *node.outputs):
                     until[self.places[v].root] = number
-            if step.lowered is not None:
-                for operand in step.lowered.operands:
+            for job in step.jobs:
+                for operand in job.operands:
                     until[operand.root] = number
                     if operand.first is not None:
                         until[self.places[operand.first].root] = max(number, until.get(self.places[operand.first].root, 0))
@@ -113,15 +113,17 @@ class Placement:
     # memory
 
     def _step(self, number: int, step: Step) -> None:
-        if step.lowered is None:
+        if not step.jobs:
             self._call(number, step.nodes[0])
-            return
+        step.jobs = [self._job(number, step, job) for job in step.jobs]
+
+    def _job(self, number: int, step: Step, lowered: Lowered) -> Lowered:
+        """Homes for all that one kernel writes."""
         while True:
-            lowered = step.lowered
             n = next((n for n, o in enumerate(lowered.operands) if o.written and o.root not in self.homes), None)
             if n is None:
-                return
-            step.lowered = self._operand(number, step, lowered, n, lowered.operands[n])
+                return lowered
+            lowered = self._operand(number, step, lowered, n, lowered.operands[n])
 
     def _operand(self, number: int, step: Step, lowered: Lowered, n: int, operand: Operand) -> Lowered:
         """A home for one result of a kernel; in that of an operand if it may be."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from gradviz.plan.batch import batch
 from gradviz.plan.block import read
 from gradviz.plan.fuse import fuse
@@ -41,6 +39,6 @@ class Plan:
         except IndexError:  # all are in use, by other threads
             frame = Frame(self.block, self.steps, self.placement)
         try:
-            return frame.run([np.ascontiguousarray(v) if type(v) is np.ndarray and not v.flags.c_contiguous else v for v in values])
+            return frame.run(values)
         finally:
             self.frames.append(frame)

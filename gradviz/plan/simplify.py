@@ -85,7 +85,7 @@ class Simplifying:
             return self.replaced(node, found, kept)
         if found is not None:
             return [found]
-        key = node.function, node.args, node.kwargs, tuple(map(key_of, node.inputs)), str(node.outputs[0].meta)
+        key = node.function, node.args, node.kwargs, tuple(map(key_of, node.inputs)), node.outputs[0].meta
         try:
             known = self.known.setdefault(key, node.outputs)
         except TypeError:  # an argument that cannot be hashed

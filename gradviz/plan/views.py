@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ class Places(dict[Value, Place]):
         return place is not None
 
 
+@lru_cache(maxsize=1024)
 def c_strides(meta: Any) -> tuple[int, ...]:
     """Strides of an array in C order."""
     strides: list[int] = []
