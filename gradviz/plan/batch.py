@@ -76,6 +76,7 @@ class Batching:
     def run(self) -> Batching:
         if any(inner.loop is not None for inner in self.loop.nodes):
             raise CannotBatch
+        self.backwards = runs_down(self.loop.nodes)
         sums = {id(c): chain for c in self.loop.carried if (chain := self.summed(c)) is not None}
         buffers = {c.inside: c for c in self.loop.carried if id(c) not in sums}
         adding = {inner for chain in sums.values() for inner in chain}
@@ -176,6 +177,8 @@ class Batching:
         loop, start, step, listed = integers[items[axis].k].moving  # type: ignore[misc]
         if loop is not self.node or listed is not None or not start.is_constant:
             raise CannotBatch
+        if self.backwards:
+            start, step = integer(start.constant + step * (self.count - 1)), -step
         n = buffer.meta.shape[axis]
         last = start.constant + step * (self.count - 1)
         if not (0 <= start.constant < n and 0 <= last < n):
@@ -236,11 +239,13 @@ class Batching:
 
     def result(self, value: Value, all_of_them: bool, kept: dict[Value, Value]) -> Value:
         if all_of_them:
-            return self.all_of(value)
+            whole = self.all_of(value)
+            return self.emit(take, (Slot(0), Sliced(None, None, -1)), [whole], whole.meta) if self.backwards else whole
         if value in kept:
             return kept[value]
         if value in self.many:
-            return self.emit(take, (Slot(0), Slot(1, True)), [self.many[value], integer(self.count - 1)], value.meta)
+            last = 0 if self.backwards else self.count - 1
+            return self.emit(take, (Slot(0), Slot(1, True)), [self.many[value], integer(last)], value.meta)
         if value in self.inside:
             raise CannotBatch
         return value
@@ -268,6 +273,12 @@ class Batching:
             return whole
         shape = (self.count, *(1,) * missing, *value.meta.shape)
         return self.emit(np.reshape, (Slot(0), shape), [whole], with_shape(value.meta, shape))
+
+
+def runs_down(nodes: list[Node]) -> bool:
+    """Whether all integers of a loop run down: as no iteration needs another one, it may as well run up, through memory in order."""
+    steps = {v.moving[2] for node in nodes for v in node.inputs if v.moving is not None and v.moving[3] is None}
+    return bool(steps) and all(s <= 0 for s in steps) and any(s < 0 for s in steps)
 
 
 def with_shape(meta: Meta, shape: tuple[int, ...]) -> Meta:

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradviz.plan.block import NOTHING, Block, Node, Value, inputs_of, integer
 from gradviz.plan.operation import Meta, Slot, Sliced, filled, guard, meta_of, put, take, take_number
+from gradviz.plan.rows import joined_puts, joined_terms
 
 FOLDED = 1024  # entries of a result that is computed beforehand
 HOISTED_NBYTES = 1 << 24  # what leaves a loop stays alive during it
@@ -369,6 +370,8 @@ def arithmetic(node: Node) -> Any:
         return full_node(meta, node.function(*numbers))
     if len(values) != 2:
         return None
+    if node.function is np.add and len(node.inputs) == 2 and len(meta.shape) == 2 and (found := joined_terms(node)) is not None:
+        return found
     neutral = {np.add: 0, np.subtract: 0, np.multiply: 1, np.true_divide: 1}[node.function]
     x, y = values
     if is_number(y, neutral) and x.meta == meta:
@@ -420,16 +423,40 @@ def mean(node: Node) -> Any:
     return [total, Node(np.true_divide, (Slot(0), float(n)), (), total.outputs, [meta])]
 
 
+@rule(put)
+def written(node: Node) -> Any:
+    return joined_puts(node)
+
+
+@rule(np.matmul)
+def product(node: Node) -> Any:
+    """A matrix times a column, as a row times the transposed matrix: rows of one product are then all written alike."""
+    x, y = node.inputs
+    if node.kwargs or len(x.meta.shape) != 2 or y.meta.shape[1:] != (1,) or x.meta.shape[0] == 1:
+        return None
+    m, k = x.meta.shape
+    row = Node(np.reshape, (Slot(0), (k,)), (), [y], [Meta((k,), y.meta.dtype, "array")])
+    turned = Node(np.transpose, (Slot(0), (1, 0)), (), [x], [Meta((k, m), x.meta.dtype, "array")])
+    made = Node(np.matmul, (Slot(0), Slot(1)), (), [row.out, turned.out], [Meta((m,), node.out.meta.dtype, "array")])
+    return [row, turned, made, Node(np.reshape, (Slot(0), (m, 1)), (), [made.out], [node.out.meta])]
+
+
 @rule(take, take_number)
 def taken(node: Node) -> Any:
     x, meta = node.inputs[0], node.out.meta
     number = uniform(x)
     if number is not NOTHING and x.meta.kind == "array":
         return full_node(meta, number)
+    if isinstance(node.args[1], Sliced) and len(node.inputs) == 1 and x.meta == meta and range(meta.shape[0])[slice(*node.args[1])] == range(meta.shape[0]):
+        return x
     if x.maker is not None and x.maker.function is put and node.function is take:
         return taken_of_put(node, x.maker)
     if x.maker is not None and x.maker.function is take and isinstance(node.args[1], Slot):
         return taken_of_rows(node, x.maker)
+    if x.maker is not None and x.maker.function is np.reshape and x.meta.shape == (*meta.shape, 1):
+        column = type(node.args[1]) is tuple and node.args[1][:-1] in ((Ellipsis,), (Sliced(None, None, None),))
+        if column and meta.kind == "array":
+            return [Node(np.reshape, (Slot(0), meta.shape), (), [x], [meta])]
     return None
 
 
