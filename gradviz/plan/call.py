@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,9 @@ class Call:
         kernel, layout = compiled.kernel, compiled.layout
         self.columns = columns(kernel)
         self.table = (ctypes.c_int64 * (self.columns * len(self.sizes)))()
-        self._chunks = [max(1, -(-size // layout.chunk)) for size in self.sizes] if kernel.grid else [1] * len(self.sizes)
+        self._chunks = (
+            [max(1, -(-size // layout.chunk)) for size in self.sizes] if kernel.grid else [1] * len(self.sizes)
+        )
         kept = [n * layout.partial_bytes if n > 1 else 0 for n in self._chunks]
         self._partials, address = _aligned(sum(kept))
         for job, size in enumerate(self.sizes):
@@ -40,7 +42,13 @@ class Call:
         tasks = self._share(threads)
         self._scratch, place = _aligned(layout.scratch_bytes * len(tasks))
         self._tasks: list[Task] = [
-            partial(function, ctypes.c_void_p(row), ctypes.c_int64(begin), ctypes.c_int64(end), ctypes.c_void_p(place + i * layout.scratch_bytes))
+            partial(
+                function,
+                ctypes.c_void_p(row),
+                ctypes.c_int64(begin),
+                ctypes.c_int64(end),
+                ctypes.c_void_p(place + i * layout.scratch_bytes),
+            )
             for i, (function, row, begin, end) in enumerate(tasks)
         ]
         self._after = self._finish() if len(self.sizes) == 1 and layout.partials and self._chunks[0] > 1 else None
@@ -69,11 +77,13 @@ class Call:
         return ctypes.addressof(self.table) + 8 * self.columns * job
 
     def _finish(self) -> Task:
-        """What combines the chunks of a single job. (Many jobs combine their own.)"""
+        """What combines the chunks of a single job; many jobs combine their own."""
         chunks = ctypes.c_int64(self._chunks[0])
-        return partial(self.compiled.enter_finish, ctypes.c_void_p(self._row(0)), ctypes.c_int64(0), chunks, ctypes.c_void_p(0))
+        return partial(
+            self.compiled.enter_finish, ctypes.c_void_p(self._row(0)), ctypes.c_int64(0), chunks, ctypes.c_void_p(0)
+        )
 
-    def _share(self, threads: int) -> list[tuple[object, int, int, int]]:
+    def _share(self, threads: int) -> list[tuple[Callable[..., object], int, int, int]]:
         """Cut the work in one piece a thread: ranges of chunks of one job, or ranges of jobs with about as many positions."""
         kernel, compiled = self.compiled.kernel, self.compiled
         single = len(self.sizes) == 1

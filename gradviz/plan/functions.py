@@ -111,7 +111,9 @@ writes("isfinite", "iub", 1, "bool")(lambda c, t, x: c.constant("b1", True))
 writes("invert", "iu", 1)(lambda c, t, x: c.binary("xor", t, x, c.constant(t, -1)))
 writes("invert logical_not", "b", 1)(lambda c, t, x: c.binary("xor", t, x, c.constant(t, True)))
 writes("signbit", "i", 1, "bool")(lambda c, t, x: c.compare("slt", t, x, c.constant(t, 0)))
-writes("absolute", "i", 1)(lambda c, t, x: c.select(c.compare("slt", t, x, c.constant(t, 0)), t, c.binary("sub", t, c.constant(t, 0), x), x))
+writes("absolute", "i", 1)(
+    lambda c, t, x: c.select(c.compare("slt", t, x, c.constant(t, 0)), t, c.binary("sub", t, c.constant(t, 0), x), x)
+)
 writes("absolute", "ub", 1)(lambda c, t, x: x)
 
 
@@ -244,7 +246,9 @@ def floor_divide_whole(c: Code, t: str, x: Operand, y: Operand) -> Operand:
     zero = c.constant(t, 0)
     quotient, rest, by_zero = _whole_division(c, t, x, y)
     if t[0] == "i":
-        down = c.binary("and", "b1", c.compare("ne", t, rest, zero), c.compare("slt", t, c.binary("xor", t, rest, y), zero))
+        down = c.binary(
+            "and", "b1", c.compare("ne", t, rest, zero), c.compare("slt", t, c.binary("xor", t, rest, y), zero)
+        )
         quotient = c.select(down, t, c.binary("sub", t, quotient, c.constant(t, 1)), quotient)
     return c.select(by_zero, t, zero, quotient)
 
@@ -254,7 +258,9 @@ def remainder_whole(c: Code, t: str, x: Operand, y: Operand) -> Operand:
     zero = c.constant(t, 0)
     _, rest, by_zero = _whole_division(c, t, x, y)
     if t[0] == "i":
-        up = c.binary("and", "b1", c.compare("ne", t, rest, zero), c.compare("slt", t, c.binary("xor", t, rest, y), zero))
+        up = c.binary(
+            "and", "b1", c.compare("ne", t, rest, zero), c.compare("slt", t, c.binary("xor", t, rest, y), zero)
+        )
         rest = c.select(up, t, c.binary("add", t, rest, y), rest)
     return c.select(by_zero, t, zero, rest)
 
@@ -278,7 +284,7 @@ writes("right_shift", "u", 2)(lambda c, t, x, y: _shift(c, t, x, y, "lshr"))
 
 
 def power_by(exponent: float) -> Callable[..., Any] | None:
-    """The writer of ``x ** exponent`` by products, for exponents where that is exact to 2 ulp."""
+    """The writer of ``x ** exponent`` by products, for exponents where that is exact to 2 ulp; NumPy takes the root by ``sqrt`` too."""
     return POWERS.get(float(exponent))
 
 
@@ -289,13 +295,6 @@ def _cube(c: Code, t: str, x: Operand) -> Operand:
 def _fourth(c: Code, t: str, x: Operand) -> Operand:
     square = c.binary("fmul", t, x, x)
     return c.binary("fmul", t, square, square)
-
-
-def _root(c: Code, t: str, x: Operand) -> Operand:
-    """``pow(x, 0.5)``: unlike ``sqrt``, inf at -inf and +0 at -0."""
-    infinite = c.compare("oeq", t, x, c.constant(t, -math.inf))
-    root = c.intrinsic("sqrt", t, c.binary("fadd", t, x, c.constant(t, 0)))
-    return c.select(infinite, t, c.constant(t, math.inf), root)
 
 
 def _inverse_square(c: Code, t: str, x: Operand) -> Operand:
@@ -309,7 +308,7 @@ POWERS: dict[float, Callable[..., Any]] = {
     2.0: TABLE["square", "f"].write,
     3.0: _cube,
     4.0: _fourth,
-    0.5: _root,
+    0.5: TABLE["sqrt", "f"].write,
     -1.0: TABLE["reciprocal", "f"].write,
     -2.0: _inverse_square,
 }

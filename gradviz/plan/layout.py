@@ -81,9 +81,15 @@ def _unroll(kernel: Kernel, everything: list[Any], looping: bool, lanes: int) ->
     kept = sum(s.count * itemsize(s.dtype) for s in kernel.scratch) * lanes
     while unroll > 2 and kept * unroll > SCRATCH_BYTES:
         unroll //= 2
-    if len(kernel.grid) > 1:
-        while unroll > 1 and (unroll // 2) * lanes >= kernel.grid[-1]:
-            unroll //= 2
+    vectors = round_up(kernel.grid[-1], lanes) // lanes
+    if looping and unroll > 2:  # a block costs the same, full or not: the fewest idle vectors, then the longest blocks
+        return (
+            min(range(unroll, unroll // 2, -1), key=lambda u: round_up(vectors, u))
+            if vectors > unroll
+            else max(1, vectors)
+        )
+    while unroll > 1 and len(kernel.grid) > 1 and (unroll // 2) * lanes >= kernel.grid[-1]:
+        unroll //= 2
     return unroll
 
 
