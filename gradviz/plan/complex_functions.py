@@ -6,7 +6,8 @@ Products are written without fused multiply-add: ``z * conj(z)`` is real, exactl
 from __future__ import annotations
 
 from gradviz.plan.code import Code, Complex, Operand, part
-from gradviz.plan.functions import TABLE, truth, writes
+from gradviz.plan.real_functions import truth
+from gradviz.plan.table import TABLE, writes
 
 LIBM = {
     "exp": "cexp", "log": "clog", "sqrt": "csqrt", "sin": "csin", "cos": "ccos", "tan": "ctan", "sinh": "csinh",

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from gradviz.plan.functions import ALIASES, find, identity
+from gradviz.plan.functions import find, identity
 from gradviz.plan.kernel import Compute, Constant, Keep, Kernel, Load, Loop, Name, Recall, Reduce, Steps, Store
 from gradviz.plan.layout import statements
+from gradviz.plan.table import ALIASES
 
 BLOCK = 1 << 12  # positions
 

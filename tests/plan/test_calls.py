@@ -126,6 +126,27 @@ def test_many_jobs_are_one_call(engine: object, count: int) -> None:
         np.testing.assert_array_equal(g, g0)
 
 
+@pytest.mark.parametrize(
+    "sizes", [[400_000, 5, 7], [5, 7, 400_000], [90_000, 200_000, 0, 33, 90_000], [1] * 9, [150_000] * 3]
+)
+@pytest.mark.parametrize("reducing", [True, False])
+def test_long_and_short_jobs_are_shared_out(sizes: list[int], reducing: bool) -> None:
+    kernel = squares("f8")
+    if not reducing:
+        kernel = kernel._replace(parameters=kernel.parameters[:2], body=kernel.body[:-1])
+    rng = np.random.default_rng(6)
+    for count in (1, 2, 3):
+        jobs = [(rng.random(n), np.full(n + 1, -1.0), np.full((), np.nan)) for n in sizes]
+        call = run_llvm.compile_kernel(kernel).bind(sizes, count)
+        for j, job in enumerate(jobs):
+            call.set_addresses(j, addresses(*job[: len(kernel.parameters)]))
+        call()
+        for x, y, total in jobs:
+            np.testing.assert_array_equal(y[:-1], x * x)
+            assert y[-1] == -1
+            assert not reducing or abs(total - (x * x).sum()) <= 1e-12 * x.size
+
+
 @pytest.mark.parametrize("n", [1, 5, 100, 3000])
 def test_a_chain_and_its_gradient(n: int) -> None:
     """1000 times y = 0.9999 sin(y) + 1e-6 there, and the product of the slopes back."""
@@ -164,8 +185,6 @@ def test_a_kernel_is_compiled_once() -> None:
 
 def test_threads_survive_a_fork() -> None:
     """A child starts threads of its own."""
-    import os
-
     x = np.random.default_rng(3).uniform(0, 1, 1_000_003)
     y, total = np.empty_like(x), np.empty(())
     compiled = run_llvm.compile_kernel(squares("f8"))

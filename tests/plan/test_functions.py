@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gradviz.plan import run_blocks, run_llvm
-from gradviz.plan.functions import TABLE
 from gradviz.plan.kernel import Compute, Constant, Kernel, Load, Parameter, Store
+from gradviz.plan.table import TABLE
 
 DTYPES = {"f": ("f8", "f4"), "c": ("c16", "c8"), "i": ("i8", "i4", "i1"), "u": ("u8", "u1"), "b": ("b1",)}
 CASES = [(name, dtype) for (name, kind) in sorted(TABLE) for dtype in DTYPES[kind]]
