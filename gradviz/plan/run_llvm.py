@@ -29,7 +29,7 @@ from gradviz.plan.emit import emit
 from gradviz.plan.functions import find
 from gradviz.plan.kernel import Kernel
 from gradviz.plan.layout import Layout, lay_out
-from gradviz.plan.vector_math import host_library
+from gradviz.plan.vector_math import Library, host_library
 
 EMITTER = "1"  # another text for the same kernel: another number
 MOST_CALLS = 8  # that a kernel keeps: each has its scratch
@@ -108,8 +108,14 @@ class Compiled:
         call()
 
 
-def compile_kernel(kernel: Kernel) -> Compiled:
+def compile_kernel(kernel: Kernel, library: Library | None = None) -> Compiled:
     """The machine code of a kernel: compiled, read from disk, or still here from the last time.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    library : Library, optional
+        What the code may call and how wide its vectors are; without it, all that this machine has.
 
     Raises
     ------
@@ -118,12 +124,12 @@ def compile_kernel(kernel: Kernel) -> Compiled:
     """
     start = time.perf_counter_ns()
     machine = _machine()
-    library = host_library()
+    library = library or host_library()
     layout = lay_out(kernel, library.vector_bytes)
     anywhere = (
         kernel._replace(grid=(0, *kernel.grid[1:])) if kernel.grid else kernel
     )  # only the layout knows the first axis
-    name = cache.key(EMITTER, machine.description, repr(anywhere), repr(layout))
+    name = cache.key(EMITTER, machine.description, library.description, repr(anywhere), repr(layout))
     with machine.lock:
         found = machine.compiled.get(name)
         if found is not None:
@@ -165,7 +171,6 @@ class Machine:
                 llvmlite.__version__,
                 str(llvm.llvm_version_info),
                 platform.libc_ver()[1],
-                ",".join(sorted(self.symbols)),
             ]
         )
         self.compiled: weakref.WeakValueDictionary[str, Compiled] = weakref.WeakValueDictionary()
