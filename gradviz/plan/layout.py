@@ -82,11 +82,11 @@ def _unroll(kernel: Kernel, everything: list[Any], looping: bool, lanes: int) ->
     while unroll > 2 and kept * unroll > SCRATCH_BYTES:
         unroll //= 2
     vectors = round_up(kernel.grid[-1], lanes) // lanes
-    if looping and unroll > 2:  # a block costs the same, full or not: the fewest idle vectors, then the longest blocks
+    if looping and unroll > 2 and vectors <= 4 * unroll:  # a block costs the same, full or not: the fewest idle vectors
         return (
-            min(range(unroll, unroll // 2, -1), key=lambda u: round_up(vectors, u))
-            if vectors > unroll
-            else max(1, vectors)
+            max(1, vectors)
+            if vectors <= unroll
+            else min(range(unroll, unroll // 2, -1), key=lambda u: round_up(vectors, u))
         )
     while unroll > 1 and len(kernel.grid) > 1 and (unroll // 2) * lanes >= kernel.grid[-1]:
         unroll //= 2
