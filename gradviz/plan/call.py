@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gradviz.plan.entries import FIRST_ADDRESS, columns
@@ -13,6 +15,10 @@ from gradviz.plan.threads import Task, cores, pool
 
 if TYPE_CHECKING:
     from gradviz.plan.run_llvm import Compiled
+
+Piece = tuple[
+    Callable[..., object], int, int, int
+]  # an entry of the machine code, a job, and a range of its chunks, or of jobs from it
 
 WORTH_A_THREAD = 100_000  # nanoseconds of work for each thread; to wake one takes 20 to 50 µs
 
@@ -30,24 +36,21 @@ class Call:
         kernel, layout = compiled.kernel, compiled.layout
         self.columns = columns(kernel)
         self.table = (ctypes.c_int64 * (self.columns * len(self.sizes)))()
-        self._chunks = [max(1, -(-size // layout.chunk)) for size in self.sizes] if kernel.grid else [1] * len(self.sizes)
+        self._chunks = (
+            [max(1, -(-size // layout.chunk)) for size in self.sizes] if kernel.grid else [1] * len(self.sizes)
+        )
         kept = [n * layout.partial_bytes if n > 1 else 0 for n in self._chunks]
         self._partials, address = _aligned(sum(kept))
         for job, size in enumerate(self.sizes):
             self.table[job * self.columns] = size
             self.table[job * self.columns + 1] = address
             address += kept[job]
-        tasks = self._share(threads)
-        self._scratch, place = _aligned(layout.scratch_bytes * len(tasks))
-        self._tasks: list[Task] = [
-            partial(function, ctypes.c_void_p(row), ctypes.c_int64(begin), ctypes.c_int64(end), ctypes.c_void_p(place + i * layout.scratch_bytes))
-            for i, (function, row, begin, end) in enumerate(tasks)
-        ]
-        self._after = self._finish() if len(self.sizes) == 1 and layout.partials and self._chunks[0] > 1 else None
-        if len(self._tasks) == 1 and self._after is None:
-            self.run: Task = self._tasks[0]
-        else:
-            self.run = self._run
+        shares = self._share(threads)
+        self._scratch, place = _aligned(layout.scratch_bytes * len(shares))
+        self._tasks = [self._task(pieces, place + i * layout.scratch_bytes) for i, pieces in enumerate(shares)]
+        last = (compiled.enter_finish, 0, 0, self._chunks[0])
+        self._after = self._task([last], 0) if layout.partials and len(shares) > 1 and len(self.sizes) == 1 else None
+        self.run: Task = self._tasks[0] if len(self._tasks) == 1 else self._run_side_by_side
 
     def __call__(self) -> None:
         self.run()
@@ -57,45 +60,64 @@ class Call:
         start = job * self.columns + FIRST_ADDRESS
         self.table[start : start + len(addresses)] = list(addresses)
 
-    def _run(self) -> None:
-        if len(self._tasks) == 1:
-            self._tasks[0]()
-        else:
-            pool.run(self._tasks)
+    def _run_side_by_side(self) -> None:
+        pool.run(self._tasks)
         if self._after is not None:
             self._after()
 
-    def _row(self, job: int) -> int:
-        return ctypes.addressof(self.table) + 8 * self.columns * job
+    def _task(self, pieces: list[Piece], scratch: int) -> Task:
+        """Everything that one thread does."""
+        calls = []
+        for entry, job, begin, end in pieces:
+            row = ctypes.addressof(self.table) + 8 * self.columns * job
+            calls.append(
+                partial(
+                    entry, ctypes.c_void_p(row), ctypes.c_int64(begin), ctypes.c_int64(end), ctypes.c_void_p(scratch)
+                )
+            )
+        if len(calls) == 1:
+            return calls[0]
 
-    def _finish(self) -> Task:
-        """What combines the chunks of a single job. (Many jobs combine their own.)"""
-        chunks = ctypes.c_int64(self._chunks[0])
-        return partial(self.compiled.enter_finish, ctypes.c_void_p(self._row(0)), ctypes.c_int64(0), chunks, ctypes.c_void_p(0))
+        def one_after_the_other() -> None:
+            for call in calls:
+                call()
 
-    def _share(self, threads: int) -> list[tuple[object, int, int, int]]:
-        """Cut the work in one piece a thread: ranges of chunks of one job, or ranges of jobs with about as many positions."""
-        kernel, compiled = self.compiled.kernel, self.compiled
-        single = len(self.sizes) == 1
-        inner = 1
-        for n in kernel.grid[1:]:
-            inner *= n
-        work = sum(self.sizes) * inner * compiled.layout.cost
+        return one_after_the_other
+
+    def _share(self, threads: int) -> list[list[Piece]]:
+        """Cut the work in one share a thread, of about as many positions: whole jobs, and parts of jobs that are long.
+
+        Jobs with partial results are not cut, unless there is only one.
+        """
+        kernel, layout = self.compiled.kernel, self.compiled.layout
+        work = sum(self.sizes) * math.prod(kernel.grid[1:]) * layout.cost
         threads = max(1, min(threads, cores(), int(work / WORTH_A_THREAD)))
-        weights = [1] * self._chunks[0] if single else list(self.sizes)
-        function = compiled.enter_run if single else compiled.enter_jobs
-        return [(function, self._row(0), begin, end) for begin, end in _ranges(weights, threads)]
+        fine = not layout.partials or len(self.sizes) == 1
+        cuts, total, done = [(0, 0)], sum(self.sizes), 0
+        for job, size in enumerate(self.sizes):
+            while len(cuts) < threads and (done + size) * threads > total * len(cuts):
+                wanted = (total * len(cuts) / threads - done) / layout.chunk
+                chunk = round(wanted) if fine else round(wanted / self._chunks[job]) * self._chunks[job]
+                cuts.append((job, chunk) if chunk < self._chunks[job] else (job + 1, 0))
+            done += size
+        shares = [self._between(*pair) for pair in pairwise([*cuts, (len(self.sizes), 0)])]
+        return [share for share in shares if share]
 
-
-def _ranges(weights: list[int], count: int) -> list[tuple[int, int]]:
-    """At most ``count`` ranges of about the same weight that cover everything."""
-    total, ranges, begin, done = sum(weights), [], 0, 0
-    for i, weight in enumerate(weights):
-        done += weight
-        if done * count >= total * (len(ranges) + 1) and i + 1 < len(weights) and len(ranges) + 1 < count:
-            ranges.append((begin, i + 1))
-            begin = i + 1
-    return [*ranges, (begin, len(weights))]
+    def _between(self, start: tuple[int, int], end: tuple[int, int]) -> list[Piece]:
+        """What lies between two cuts, each a job and a chunk of it."""
+        (job, chunk), (last, stop) = start, end
+        run, jobs = self.compiled.enter_run, self.compiled.enter_jobs
+        if job == last:
+            return [(run, job, chunk, stop)] if chunk < stop else []
+        pieces: list[Piece] = []
+        if chunk:
+            pieces.append((run, job, chunk, self._chunks[job]))
+            job += 1
+        if job < last:
+            pieces.append((jobs, job, 0, last - job))
+        if stop:
+            pieces.append((run, last, 0, stop))
+        return pieces
 
 
 def _aligned(nbytes: int) -> tuple[object, int]:

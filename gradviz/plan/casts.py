@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradviz.plan.code import SCALARS, Code, Operand, Value, is_complex, itemsize, part
 from gradviz.plan.complex_functions import complex_truth
-from gradviz.plan.functions import truth
+from gradviz.plan.real_functions import truth
 
 
 def cast(c: Code, source: str, target: str, value: Value) -> Value:

@@ -191,7 +191,9 @@ class Code:
             self.declared |= body.declared
             formal = ", ".join(f"{vector} %x{i}" for i in range(len(inputs)))
             lines = "\n".join(body.lines)
-            self.defined[symbol] = f"define internal {vector} @{symbol}({formal}) #2 {{\n{lines}\nret {vector} {out}\n}}"
+            self.defined[symbol] = (
+                f"define internal {vector} @{symbol}({formal}) #2 {{\n{lines}\nret {vector} {out}\n}}"
+            )
         return self.op(f"call {vector} @{symbol}({', '.join(f'{vector} {x}' for x in inputs)})")
 
     def call_complex(self, function: str, dtype: str, *inputs: Complex) -> Complex:

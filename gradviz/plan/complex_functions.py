@@ -6,7 +6,8 @@ Products are written without fused multiply-add: ``z * conj(z)`` is real, exactl
 from __future__ import annotations
 
 from gradviz.plan.code import Code, Complex, Operand, part
-from gradviz.plan.functions import TABLE, truth, writes
+from gradviz.plan.real_functions import truth
+from gradviz.plan.table import TABLE, writes
 
 LIBM = {
     "exp": "cexp", "log": "clog", "sqrt": "csqrt", "sin": "csin", "cos": "ccos", "tan": "ctan", "sinh": "csinh",
@@ -33,7 +34,9 @@ writes("conjugate", "c", 1)(lambda c, t, z: (z[0], _minus(c, t, z[1])))
 
 def _by_parts(word: str) -> None:
     name = {"fadd": "add", "fsub": "subtract"}[word]
-    writes(name, "c", 2, cost=2.0)(lambda c, t, x, y: tuple(c.binary(word, part(t), a, b) for a, b in zip(x, y, strict=True)))
+    writes(name, "c", 2, cost=2.0)(
+        lambda c, t, x, y: tuple(c.binary(word, part(t), a, b) for a, b in zip(x, y, strict=True))
+    )
 
 
 _by_parts("fadd")
@@ -111,6 +114,12 @@ def complex_truth(c: Code, t: str, z: Complex) -> Operand:
     return c.binary("or", "b1", *(truth(c, part(t), x) for x in z))
 
 
-writes("logical_not", "c", 1, "bool")(lambda c, t, z: c.binary("xor", "b1", complex_truth(c, t, z), c.constant("b1", True)))
-writes("logical_and", "c", 2, "bool")(lambda c, t, x, y: c.binary("and", "b1", complex_truth(c, t, x), complex_truth(c, t, y)))
-writes("logical_or", "c", 2, "bool")(lambda c, t, x, y: c.binary("or", "b1", complex_truth(c, t, x), complex_truth(c, t, y)))
+writes("logical_not", "c", 1, "bool")(
+    lambda c, t, z: c.binary("xor", "b1", complex_truth(c, t, z), c.constant("b1", True))
+)
+writes("logical_and", "c", 2, "bool")(
+    lambda c, t, x, y: c.binary("and", "b1", complex_truth(c, t, x), complex_truth(c, t, y))
+)
+writes("logical_or", "c", 2, "bool")(
+    lambda c, t, x, y: c.binary("or", "b1", complex_truth(c, t, x), complex_truth(c, t, y))
+)

@@ -21,7 +21,7 @@ from gradviz.plan.code import Code, is_complex, part
 from gradviz.plan.entries import entries
 from gradviz.plan.functions import combine, identity
 from gradviz.plan.kernel import Kernel, Reduce
-from gradviz.plan.layout import Layout, lay_out
+from gradviz.plan.layout import Layout
 from gradviz.plan.memory import Memory
 from gradviz.plan.statements import Body
 from gradviz.plan.vector_math import Library
@@ -33,9 +33,8 @@ attributes #2 = {{ noinline nounwind willreturn memory(none) "prefer-vector-widt
 """
 
 
-def emit(kernel: Kernel, library: Library, prefix: str) -> tuple[str, Layout]:
-    """The module's text, its functions named ``prefix`` + ``run``, ``finish`` and ``jobs``, and what was decided for it."""
-    layout = lay_out(kernel, library.vector_bytes)
+def emit(kernel: Kernel, layout: Layout, library: Library, prefix: str) -> str:
+    """The module's text, its functions named ``prefix`` + ``run``, ``finish`` and ``jobs``."""
     writer = Positions(kernel, layout, library)
     function = writer.write()
     code = writer.code
@@ -46,7 +45,7 @@ def emit(kernel: Kernel, library: Library, prefix: str) -> tuple[str, Layout]:
         entries(kernel, layout, prefix, library),
         ATTRIBUTES.format(bits=8 * library.vector_bytes),
     ]
-    return "\n".join(text), layout
+    return "\n".join(text)
 
 
 class Positions:
@@ -116,7 +115,7 @@ class Positions:
         return index, close
 
     def _innermost(self) -> None:
-        layout, code = self.layout, self.code
+        layout = self.layout
         axis = len(self.kernel.grid) - 1
         low, high = ("%begin", "%end") if axis == 0 else ("0", str(self.kernel.grid[axis]))
         self.memory.hoist()
@@ -202,7 +201,9 @@ class Positions:
                 loaded = [code.op(f"load {vector}, ptr {slot}") for slot in self._running(reduce, u)]
                 sums.append(tuple(loaded) if is_complex(dtype) else loaded[0])
             while len(sums) > 1:
-                sums = [combine(code, reduce.function, dtype, x, y) for x, y in zip(sums[::2], sums[1::2], strict=True)]
+                sums = [
+                    combine(code, reduce.function, dtype, *pair) for pair in zip(sums[::2], sums[1::2], strict=False)
+                ] + ([sums[-1]] if len(sums) % 2 else [])
             total = self._across(reduce.function, dtype, sums[0])
             self.memory.put(reduce, total, self._into_memory(reduce))
 

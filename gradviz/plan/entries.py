@@ -16,7 +16,9 @@ def columns(kernel: Kernel) -> int:
 
 
 def entries(kernel: Kernel, layout: Layout, prefix: str, library: Library) -> str:
-    return "\n".join([_run(kernel, layout, prefix), _finish(kernel, layout, prefix, library), _jobs(kernel, layout, prefix)])
+    return "\n".join(
+        [_run(kernel, layout, prefix), _finish(kernel, layout, prefix, library), _jobs(kernel, layout, prefix)]
+    )
 
 
 def _head(name: str) -> str:
@@ -56,7 +58,14 @@ def _run(kernel: Kernel, layout: Layout, prefix: str) -> str:
             f"%q{p.parameter} = select i1 %single, ptr %p{p.parameter}, ptr %m{p.parameter}",
         ]
         actual[p.parameter] = f"%q{p.parameter}"
-    lines += [*_call("%from", "%to", actual), "%next = add nsw i64 %chunk, 1", "br label %head", "done:", "ret void", "}"]
+    lines += [
+        *_call("%from", "%to", actual),
+        "%next = add nsw i64 %chunk, 1",
+        "br label %head",
+        "done:",
+        "ret void",
+        "}",
+    ]
     return _head(prefix + "run") + "\n".join(lines)
 
 
@@ -110,7 +119,7 @@ def _finish(kernel: Kernel, layout: Layout, prefix: str, library: Library) -> st
 
 
 def _halve(kernel: Kernel, layout: Layout, partial: Partial, code: Code) -> None:
-    """for (gap = 1; gap < chunks; gap *= 2) for (c = 0; c + gap < chunks; c += 2 gap) partial[c] += partial[c + gap]."""
+    """For (gap = 1; gap < chunks; gap *= 2) for (c = 0; c + gap < chunks; c += 2 gap) partial[c] += partial[c + gap]."""
     parameter = kernel.parameters[partial.parameter]
     gaps, chunks, after, over = (code.fresh_label(s) for s in ("gaps", "chunks", "after", "over"))
     before = code.label
@@ -126,7 +135,8 @@ def _halve(kernel: Kernel, layout: Layout, partial: Partial, code: Code) -> None
     code.line("")
     code.line(f"{other} = add nsw i64 {c}, {gap}")
     pair = [
-        code.op(f"getelementptr i8, ptr %partials, i64 {code.op(f'mul nsw i64 {i}, {layout.partial_bytes}')}") for i in (c, other)
+        code.op(f"getelementptr i8, ptr %partials, i64 {code.op(f'mul nsw i64 {i}, {layout.partial_bytes}')}")
+        for i in (c, other)
     ]
     pair = [code.op(f"getelementptr i8, ptr {p}, i64 {partial.offset + partial.origin}") for p in pair]
     _each(kernel, partial, code, pair, lambda x, y: combine(code, partial.function, parameter.dtype, x, y))

@@ -81,9 +81,15 @@ def _unroll(kernel: Kernel, everything: list[Any], looping: bool, lanes: int) ->
     kept = sum(s.count * itemsize(s.dtype) for s in kernel.scratch) * lanes
     while unroll > 2 and kept * unroll > SCRATCH_BYTES:
         unroll //= 2
-    if len(kernel.grid) > 1:
-        while unroll > 1 and (unroll // 2) * lanes >= kernel.grid[-1]:
-            unroll //= 2
+    vectors = round_up(kernel.grid[-1], lanes) // lanes
+    if looping and unroll > 2 and vectors <= 4 * unroll:  # a block costs the same, full or not: the fewest idle vectors
+        return (
+            max(1, vectors)
+            if vectors <= unroll
+            else min(range(unroll, unroll // 2, -1), key=lambda u: round_up(vectors, u))
+        )
+    while unroll > 1 and len(kernel.grid) > 1 and (unroll // 2) * lanes >= kernel.grid[-1]:
+        unroll //= 2
     return unroll
 
 

@@ -13,7 +13,9 @@ from gradviz.plan.kernel import Kernel, Load, Reduce, Store
 from gradviz.plan.layout import Layout, statements
 
 Moves = list[tuple[Operand, int]]  # (index of a loop, how far one iteration goes)
-Index = tuple[list[Operand], int] | None  # a vector of whole numbers per unrolled vector, and the bytes that one of them means
+Index = (
+    tuple[list[Operand], int] | None
+)  # a vector of whole numbers per unrolled vector, and the bytes that one of them means
 
 
 class Memory:
@@ -54,7 +56,9 @@ class Memory:
         for s in statements(self.kernel.body):
             if isinstance(s, Load) and self._still(s) and (s.parameter, s.offset) not in self._hoisted:
                 pointer = self._moved(self.pointers[s.parameter], [], s.offset)
-                self._hoisted[s.parameter, s.offset] = self._repeated(self.kernel.parameters[s.parameter].dtype, pointer)
+                self._hoisted[s.parameter, s.offset] = self._repeated(
+                    self.kernel.parameters[s.parameter].dtype, pointer
+                )
 
     def _still(self, load: Load) -> bool:
         moves = self.strides[load.parameter] or load.steps or load.index
@@ -240,7 +244,9 @@ class Memory:
             dtype = self.kernel.scratch[scratch].dtype
             parts = value if is_complex(dtype) else [self._untruth(dtype, value)]
             for pointer, x in zip(pointers, parts, strict=True):
-                self.code.line(f"store {self.code.vector(_stored(dtype))} {x}, ptr {pointer}, align {self._align(dtype)}")
+                self.code.line(
+                    f"store {self.code.vector(_stored(dtype))} {x}, ptr {pointer}, align {self._align(dtype)}"
+                )
 
     def recall(self, scratch: int, offset: int, moves: Moves) -> list[Value]:
         dtype = self.kernel.scratch[scratch].dtype
@@ -255,7 +261,9 @@ class Memory:
         """The address of every vector of a block's number, and of its parts."""
         size = itemsize(self.kernel.scratch[scratch].dtype)
         row = size * self.code.lanes * self._unroll
-        base = self._moved("%scratch", [(i, step * row) for i, step in moves], self.layout.scratch_offsets[scratch] + offset * row)
+        base = self._moved(
+            "%scratch", [(i, step * row) for i, step in moves], self.layout.scratch_offsets[scratch] + offset * row
+        )
         parts = 2 if is_complex(self.kernel.scratch[scratch].dtype) else 1
         step = size * self.code.lanes // parts
         return [[self._moved(base, [], (u * parts + i) * step) for i in range(parts)] for u in range(self._unroll)]
@@ -264,7 +272,11 @@ class Memory:
         return min(64, itemsize(part(dtype)) * self.code.lanes)
 
     def _bit(self, dtype: str, value: Operand) -> Operand:
-        return self.code.op(f"trunc {self.code.vector('i8')} {value} to {self.code.type('b1')}") if dtype == "b1" else value
+        return (
+            self.code.op(f"trunc {self.code.vector('i8')} {value} to {self.code.type('b1')}")
+            if dtype == "b1"
+            else value
+        )
 
     # --- single numbers ----------------------------------------------------------------------------------------------
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.special
 
-from gradviz.plan.functions import ALIASES, find, identity
+from gradviz.plan.functions import find, identity
 from gradviz.plan.kernel import Compute, Constant, Keep, Kernel, Load, Loop, Name, Recall, Reduce, Steps, Store
 from gradviz.plan.layout import statements
+from gradviz.plan.table import ALIASES
 
 BLOCK = 1 << 12  # positions
-UNIVERSAL = {"conj": "conjugate", "gamma": "gamma"}
 
 
 def supported(function: str, inputs: Sequence[str], dtype: str) -> bool:
@@ -235,7 +235,8 @@ def call(function: str, inputs: list[Any], out: np.ndarray) -> None:
     name = ALIASES.get(function, function)
     match name:
         case "cast" | "copy":
-            np.copyto(out, inputs[0].real if np.iscomplexobj(inputs[0]) and not np.iscomplexobj(out) and out.dtype != bool else inputs[0], casting="unsafe")
+            drops_imag = np.iscomplexobj(inputs[0]) and out.dtype.kind not in "cb"
+            np.copyto(out, np.real(inputs[0]) if drops_imag else inputs[0], casting="unsafe")
         case "where":
             condition, x, y = inputs
             chosen = np.where(condition, x, y)
@@ -254,5 +255,5 @@ def _view(address: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, 
     reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     low = sum(r for r in reach if r < 0)
     size = sum(r for r in reach if r > 0) - low + np.dtype(dtype).itemsize
-    buffer = (ctypes.c_char * size).from_address(address + low)
+    buffer: Any = (ctypes.c_char * size).from_address(address + low)
     return np.ndarray(shape, dtype, buffer, -low, strides)

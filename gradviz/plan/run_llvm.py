@@ -5,9 +5,9 @@
     call.set_addresses(0, [x.ctypes.data, y.ctypes.data])
     call()                                         # half a microsecond, and the work
 
-Accuracy: one operation is within 4 ulp of the exact result, +, −, ×, ÷ and sqrt of real numbers are correctly rounded, except that a product that
-is only added to something is added without being rounded first (LLVM's ``contract``). Sums are taken in a fixed order that does not
-depend on the number of threads.
+Accuracy: one operation is within 4 ulp of the exact result; +, −, ×, ÷ and sqrt of real numbers are correctly rounded, except that a
+product may be added to something without being rounded first (LLVM's ``contract``). Sums are taken in a fixed order that does not depend
+on the number of threads.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from typing import Any
 
 from gradviz.plan import cache
 from gradviz.plan.call import Call
-from gradviz.plan.complex_functions import LIBM as COMPLEX_LIBM
+from gradviz.plan.code import SCALARS, part
 from gradviz.plan.emit import emit
 from gradviz.plan.functions import find
 from gradviz.plan.kernel import Kernel
 from gradviz.plan.layout import Layout, lay_out
-from gradviz.plan.code import SCALARS, is_complex, part
-from gradviz.plan.vector_math import host_library
+from gradviz.plan.vector_math import Library, host_library
 
 EMITTER = "1"  # another text for the same kernel: another number
+MOST_CALLS = 8  # that a kernel keeps: each has its scratch
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
@@ -101,13 +101,21 @@ class Compiled:
             size = self.kernel.grid[0] if self.kernel.grid else 1
         call = self._calls.get((size, threads))
         if call is None:
+            if len(self._calls) == MOST_CALLS:
+                self._calls.clear()
             call = self._calls[size, threads] = self.bind([size], threads)
         call.set_addresses(0, addresses)
         call()
 
 
-def compile_kernel(kernel: Kernel) -> Compiled:
+def compile_kernel(kernel: Kernel, library: Library | None = None) -> Compiled:
     """The machine code of a kernel: compiled, read from disk, or still here from the last time.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    library : Library, optional
+        What the code may call and how wide its vectors are; without it, all that this machine has.
 
     Raises
     ------
@@ -116,20 +124,21 @@ def compile_kernel(kernel: Kernel) -> Compiled:
     """
     start = time.perf_counter_ns()
     machine = _machine()
-    name = cache.key(EMITTER, machine.description, repr(kernel._replace(grid=(0, *kernel.grid[1:])) if kernel.grid else kernel))
+    library = library or host_library()
+    layout = lay_out(kernel, library.vector_bytes)
+    anywhere = (
+        kernel._replace(grid=(0, *kernel.grid[1:])) if kernel.grid else kernel
+    )  # only the layout knows the first axis
+    name = cache.key(EMITTER, machine.description, library.description, repr(anywhere), repr(layout))
     with machine.lock:
         found = machine.compiled.get(name)
         if found is not None:
             return found
-        library = host_library()
         image = cache.load(name)
         from_cache = image is not None
         if image is None:
-            text, layout = emit(kernel, library, "k_")
-            image = machine.assemble(text)
+            image = machine.assemble(emit(kernel, layout, library, "k_"))
             cache.store(name, image)
-        else:
-            layout = lay_out(kernel, library.vector_bytes)
         compiled = Compiled(kernel, layout, machine.load(image), "k_")
         compiled.from_cache = from_cache
         compiled.compile_ns = time.perf_counter_ns() - start
@@ -151,11 +160,19 @@ class Machine:
         processor = llvm.get_host_cpu_name()
         features = llvm.get_host_cpu_features().flatten()
         target = llvm.Target.from_triple(triple)
-        self.target = target.create_target_machine(processor, features, opt=2, reloc="pic", codemodel="small" if False else "jitdefault", jit=True)
+        self.target = target.create_target_machine(processor, features, opt=2, reloc="pic", jit=True)
         self.jit = llvm.create_lljit_compiler(target.create_target_machine(processor, features, opt=2, jit=True))
         self.symbols = host_library().addresses
-        self.description = " ".join([triple, processor, features, llvmlite.__version__, str(llvm.llvm_version_info), platform.libc_ver()[1],
-                                     ",".join(sorted(self.symbols))])
+        self.description = " ".join(
+            [
+                triple,
+                processor,
+                features,
+                llvmlite.__version__,
+                str(llvm.llvm_version_info),
+                platform.libc_ver()[1],
+            ]
+        )
         self.compiled: weakref.WeakValueDictionary[str, Compiled] = weakref.WeakValueDictionary()
         self.lock = threading.RLock()
         self._numbers = itertools.count()
@@ -186,7 +203,8 @@ class Machine:
             builder.export_symbol(entry)
         builder.add_current_process()
         for name, address in self.symbols.items():
-            builder.import_symbol(name, address)
+            if name.encode() in image:
+                builder.import_symbol(name, address)
         return builder.link(self.jit, f"kernel{next(self._numbers)}")
 
 

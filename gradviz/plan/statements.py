@@ -7,9 +7,11 @@ from typing import Any
 
 from gradviz.plan.casts import cast
 from gradviz.plan.code import Code, Operand, Value, is_complex, part
-from gradviz.plan.functions import ALIASES, find, power_by
+from gradviz.plan.formulas import power_by
+from gradviz.plan.functions import find
 from gradviz.plan.kernel import Compute, Constant, Keep, Kernel, Load, Loop, Name, Recall, Reduce, Steps, Store
 from gradviz.plan.memory import Index, Memory, Moves
+from gradviz.plan.table import ALIASES
 
 
 class Body:

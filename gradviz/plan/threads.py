@@ -28,9 +28,10 @@ class Pool:
             done.acquire()
             waits.append(done)
             self._queue.put((task, done))
-        tasks[0]()
-        for done in waits:
-            done.acquire()
+        try:
+            tasks[0]()
+        finally:
+            _wait(waits)
 
     def _start(self, count: int) -> None:
         with self._starting:
@@ -45,6 +46,20 @@ class Pool:
                 task()
             finally:
                 done.release()
+
+
+def _wait(waits: Sequence[threading.Lock]) -> None:
+    """Until all are done, even if the user interrupts: the threads write into memory that this one would give back."""
+    interrupted = False
+    for done in waits:
+        while True:
+            try:
+                done.acquire()
+                break
+            except KeyboardInterrupt:
+                interrupted = True
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 pool = Pool()

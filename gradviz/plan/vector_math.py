@@ -45,7 +45,7 @@ class Library:
         self.vector_bytes = vector_bytes
         self.instruction_sets = tuple(instruction_sets)
         self.addresses = dict(addresses)
-        self.complex_calls = all(name in self.addresses for name in COMPLEX)
+        self.description = f"{vector_bytes} {self.instruction_sets} {' '.join(sorted(self.addresses))}"
 
     def vector_form(self, function: str, dtype: str, lanes: int, inputs: int) -> tuple[str, int] | None:
         """The widest vector form of at most ``lanes`` lanes: its symbol and its lanes."""

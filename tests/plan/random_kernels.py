@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.plan.kernel import (
-    Compute, Constant, Keep, Kernel, Load, Loop, Parameter, Recall, Reduce, Scratch, Store,
+    Compute,
+    Constant,
+    Keep,
+    Kernel,
+    Load,
+    Loop,
+    Parameter,
+    Recall,
+    Reduce,
+    Scratch,
+    Store,
 )  # fmt: skip
 
 TAME = {  # functions that keep numbers of size 1 at size 1
@@ -42,7 +52,9 @@ class Draw:
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
-        self.grid = tuple(chance.choice((1, 2, 3, 7, 8, 9, 17, 33, 70)) for _ in range(chance.choice((0, 1, 1, 2, 2, 3))))
+        self.grid = tuple(
+            chance.choice((1, 2, 3, 7, 8, 9, 17, 33, 70)) for _ in range(chance.choice((0, 1, 1, 2, 2, 3)))
+        )
         self.dtype = chance.choice(("f8", "f8", "f4", "c16", "c8"))
         self.real = {"c16": "f8", "c8": "f4"}.get(self.dtype, self.dtype)
         self.parameters: list[Parameter] = []
@@ -55,7 +67,9 @@ class Draw:
     def draw(self) -> Drawn:
         chance = self.chance
         body: list[Any] = []
-        inputs = [self.parameter(chance.choice((self.dtype, self.dtype, self.real))) for _ in range(chance.randint(1, 3))]
+        inputs = [
+            self.parameter(chance.choice((self.dtype, self.dtype, self.real))) for _ in range(chance.randint(1, 3))
+        ]
         values = [self.load(body, p) for p in inputs]
         values += [self.put(body, Constant(0, self.dtype, chance.choice((0.5, -0.25, 0.75))))]
         self.statements(body, values, depth=0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,10 +25,10 @@ def outcome(drawn: Drawn, engine: object, threads: int) -> list[np.ndarray]:
     return [m for _, memories in jobs for m in memories]
 
 
-def agree(drawn: Drawn) -> None:
+def agree(drawn: Drawn, engine: object = run_llvm) -> None:
     expected = outcome(drawn, run_blocks, 1)
     for threads in (1, 2):
-        found = outcome(drawn, run_llvm, threads)
+        found = outcome(drawn, engine, threads)
         for i, (x, y) in enumerate(zip(found, expected, strict=True)):
             parameter = drawn.kernel.parameters[i % len(drawn.kernel.parameters)]
             size, start = np.dtype(parameter.dtype).itemsize, x.origin % np.dtype(parameter.dtype).itemsize
