@@ -130,6 +130,9 @@ def store_below(
         )
         store(handle, views, value)
         return handle
+    lift = getattr(value, "lift", None)
+    if lift is not None and type(lower) is np.ndarray:  # a value that is being captured for a plan
+        lower = lift(lower)
     target = lower
     for view, rest in views[:-1]:
         target = view.run(target, *rest)

@@ -246,7 +246,9 @@ class Run:
             return type(leaf)(ct)
         if type(leaf) is np.ndarray:
             return np.asarray(ct, want.dtype)
-        return ct if not isinstance(leaf, np.generic) else leaf.dtype.type(ct)
+        if isinstance(leaf, np.generic):
+            return leaf.dtype.type(ct)
+        return leaf.in_kind(ct) if hasattr(leaf, "in_kind") else ct
 
 
 def check_argnum(argnum: int, args: tuple[Any, ...], f: Callable[..., Any]) -> int:
