@@ -54,6 +54,11 @@ class Captured:
 
         def __getattr__(self, name: str) -> Any: ...
 
+    @property
+    def whole(self) -> bool:
+        """Whether it can be an index."""
+        return np.result_type(self.value).kind in "biu"
+
     def __repr__(self) -> str:
         return f"Captured(shape={np.shape(self.value)}, dtype={np.result_type(self.value)})"
 
@@ -111,6 +116,7 @@ class Captured:
         raise ConversionError(
             "An array inside a compiled function cannot become a plain NumPy array: a plan would keep the values it had when it was "
             "captured. Use np.<function>(x) on it directly, and make arrays to write into with np.zeros_like(x) or gradviz.numpy.zeros."
+            + (" To pick from a plain array by it, write gradviz.numpy.asarray(table)[i]." if self.whole else "")
         )
 
     # ---- what the engine asks

@@ -30,6 +30,10 @@ ndarray = np.ndarray
 MOST_PATHS = 16  # plans for one signature: for the answers that Python got where it looked at values
 
 
+class Traced(Exception):  # noqa: N818 - not an error: the function is run as it is
+    """A function refers to an array of a derivative that is being taken."""
+
+
 class Path:
     """One plan of a signature: for some answers that Python got, and some values that the function referred to.
 
@@ -47,6 +51,8 @@ class Path:
     def __init__(self, f: Callable[..., Any], leaves: list[Any], structure: Any, donated: frozenset[int]) -> None:
         held = [leaf for leaf in leaves if not is_input(leaf) and not isinstance(leaf, STATIC)]
         references = References((f, *held))
+        if references.traced:
+            raise Traced
         run = Capture()
         traced = [run.input(leaf) if is_input(leaf) else leaf for leaf in leaves]
         for found in references.arrays:
@@ -102,7 +108,7 @@ def output_number(run: Capture, out: Any) -> int:
     if isinstance(out, (ndarray, np.generic, float, complex)) or isinstance(out, STATIC):
         return run.constant(out)
     if isinstance(out, Array):
-        return run.constant(strip(out, 0)) if out.tape is None else out.__array__()
+        raise Traced
     raise CaptureError(
         f"the function returned a {type(out).__name__}, in which a plan cannot tell values from facts. Return arrays and numbers, in dicts, "
         f"lists, tuples or dataclasses."
@@ -155,7 +161,10 @@ class Compiled:
                     continue
         if len(found) >= MOST_PATHS:
             return self._uncompiled(key, found, args, kwargs)
-        path = Path(self.__wrapped__, leaves, structure, self._donated(args, kwargs))
+        try:
+            path = Path(self.__wrapped__, leaves, structure, self._donated(args, kwargs))
+        except Traced:
+            return self.__wrapped__(*args, **kwargs)
         self._apart(path, leaves, args, kwargs)
         found.insert(0, path)
         return path.run(values)

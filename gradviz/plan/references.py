@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradviz.engine.array import Array
 from gradviz.record.source import DEMO, LIBRARIES, line_of, short
 
 ndarray = np.ndarray
@@ -60,6 +61,7 @@ class References:
         self.arrays: list[Reference] = []
         self.numbers: list[Reference] = []
         self.generators: list[Reference] = []
+        self.traced: list[str] = []  # arrays of a derivative that is being taken
         self.draws: list[str] = []  # lines that name a source of random numbers
         self.unseeded: list[str] = []  # generators that are made without a seed
         self.space: dict[str, Any] = {"missing": missing, "same": same_number, "ndarray": ndarray}
@@ -110,6 +112,11 @@ class References:
             self.numbers.append(Reference(name, source, value))
         elif type(value) is ndarray:
             self.arrays.append(Reference(name, source, value))
+        elif isinstance(value, Array):
+            if value.tape is not None:
+                self.traced.append(name)
+            elif type(value.value) is ndarray:
+                self.arrays.append(Reference(name, f"{source}.value", value.value))
         elif isinstance(value, (np.random.Generator, np.random.RandomState)):
             self.generators.append(Reference(name, source, value))
         elif isinstance(value, (types.FunctionType, types.MethodType, functools.partial, type)) or is_wrapper(value):
