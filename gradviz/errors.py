@@ -105,3 +105,7 @@ class CaptureError(GradvizError, TypeError):
 
 class DonationError(GradvizError, ValueError):
     """An argument was given away to be overwritten, and the plan has no use for its memory."""
+
+
+class CompileWarning(UserWarning):
+    """A compiled function runs as it is, because a plan for it would have to be made anew too often."""

@@ -78,7 +78,7 @@ class Array:
     @property
     def dtype(self) -> np.dtype[Any]:
         value = self.value
-        return value.dtype if hasattr(value, "dtype") else np.dtype(type(value))
+        return value.dtype if hasattr(value, "dtype") else np.dtype(value.__class__)
 
     @property
     def ndim(self) -> int:
@@ -241,7 +241,10 @@ def snapshot(value: Any) -> Any:
 
 def is_number(array: Array) -> bool:
     """Whether NumPy would have a scalar here, which cannot be written to."""
-    return array.shape == () and isinstance(bottom(array), (np.generic, float, complex))
+    if array.shape != ():
+        return False
+    value = bottom(array)
+    return isinstance(value, (np.generic, float, complex)) or not hasattr(value, "strides")
 
 
 def can_be_shared(value: Any) -> bool:
@@ -272,12 +275,17 @@ def read(array: Array, trigger: str) -> Any:
 
 def refuse_store(array: Array) -> None:
     """Stop ``plain[i] = traced``: NumPy asks such a value for ``float(traced)``, which would drop the gradient without a word."""
-    frame = sys._getframe(2)
-    if array.tape is not None and stores(frame.f_code, frame.f_lasti):
+    if array.tape is not None and stored_by(2):
         raise ConversionError(
             "A traced value was written into a plain NumPy array: its gradient would be lost. Make the array with "
             "gradviz.numpy.zeros(...), np.zeros_like(x) or x.copy(), which can hold traced values."
         )
+
+
+def stored_by(depth: int) -> bool:
+    """Whether the function that many calls up asks for a value because NumPy puts it into a plain array."""
+    frame = sys._getframe(depth + 1)
+    return stores(frame.f_code, frame.f_lasti)
 
 
 @lru_cache(maxsize=4096)

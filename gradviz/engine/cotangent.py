@@ -54,7 +54,7 @@ class Indexed:
     def dense(self) -> Any:
         """The whole array, owned."""
         value = self.parts[0][1]
-        whole = zeros(self.like, value)
+        whole = lifted(zeros(self.like, value), *self.parts)
         for views, value in self.parts:
             whole = add_part(whole, views, value)
         return whole
@@ -112,6 +112,18 @@ def zeros(shape: tuple[tuple[int, ...], Any], near: Any) -> Any:
     if isinstance(near, (ndarray, np.generic)):
         return np.zeros(*shape)
     return np.zeros(*shape, like=near)
+
+
+def lifted(value: Any, *near: Any) -> Any:
+    """A plain value as one that is captured for a plan, if any of the others is or holds such a one."""
+    if isinstance(value, (ndarray, np.generic, float, complex)) and not hasattr(value, "lift"):
+        for other in near:
+            lift = getattr(other, "lift", None)
+            if lift is not None:
+                return lift(value)
+            if type(other) in (tuple, list) and (made := lifted(value, *other)) is not value:
+                return made
+    return value
 
 
 def _references(array: Any) -> int:
@@ -243,7 +255,7 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
     if rule.function is np.diagonal and hasattr(whole, "level"):
         return whole + rule.pullbacks["a"](value, Like(*like(whole)), *rest)
     target = rule.run(target, *rest)
-    if type(target) is ndarray and not target.flags.writeable:  # np.diagonal's views
+    if (type(target) is ndarray or hasattr(target, "lift")) and not target.flags.writeable:  # np.diagonal's views
         target.flags.writeable = True
     if memory_of(target) is not memory_of(whole):  # a layout of which no such view exists
         whole += add_part(zeros(like(whole), whole), views, value)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, View, can_be_shared, snapshot
+from gradviz.engine.array import Array, View, bottom, can_be_shared, snapshot
 from gradviz.engine.backward import backward
 from gradviz.engine.call import below, looks_at, nested, not_differentiable
-from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
+from gradviz.engine.cotangent import Indexed, Owned, lifted, owned, zeros
 from gradviz.engine.like import like
 from gradviz.engine.mutate import Views, axes_by_stride, store_below
 from gradviz.engine.rule import Rule
@@ -41,7 +41,7 @@ class Forward:
     def input(self, value: Any, tangent: Any) -> Array:
         value = snapshot(value)
         self.inputs.append(value)
-        return Array(value, self, snapshot(tangent))
+        return Array(value, self, lifted(snapshot(tangent), bottom(value)))
 
     def is_foreign(self, root: Array) -> bool:
         return any(root.value is value for value in self.inputs)
@@ -188,7 +188,7 @@ def transposed_twice(rule: Rule, values: list[Any], out: Any, tangents: dict[str
         if type(cotangent) is Indexed or type(cotangent) is Owned:
             cotangent = cotangent.dense()
         if isinstance(cotangent, Array) and cotangent.tape is tape:
-            seeds.append((cotangent.index, tangent))
+            seeds.append((cotangent.index, lifted(tangent, cotangent.value)))
     cts = backward(tape, seeds, free=True)
     made = []
     for k, o in enumerate(outs):

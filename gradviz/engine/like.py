@@ -17,4 +17,4 @@ def like(value: Any) -> tuple[tuple[int, ...], Any]:
     try:
         return value.shape, value.dtype
     except AttributeError:
-        return (), type(value)
+        return (), value.__class__

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradviz.engine.array import FOREIGN, FRESH, USED, Array, Mark, View, bottom, constant, is_number, strip
 from gradviz.engine.call import below, escaped, innermost
-from gradviz.engine.cotangent import add_at, fit, is_basic, may_repeat, zeros
+from gradviz.engine.cotangent import add_at, fit, is_basic, lifted, may_repeat, zeros
 from gradviz.engine.like import Like
 from gradviz.engine.memory import born, held, memory_of, rescue
 from gradviz.engine.rule import RULES, Rule, rule
@@ -26,6 +26,7 @@ from gradviz.record.events import Reason
 Views = tuple[tuple[Rule, tuple[Any, ...]], ...]
 
 take = rule(getitem, signature="a, index", name="getitem", view=True, linear="each", constant=("index",))
+take.run = lambda a, index: (lifted(a, index) if type(a) is np.ndarray else a)[index]  # an index may be captured for a plan
 
 
 def assign(array: Array, index: Any, value: Any) -> None:
@@ -130,10 +131,11 @@ def store_below(
         )
         store(handle, views, value)
         return handle
+    index = views[-1][1][0]
+    lower = lifted(lower, value, index)
     target = lower
     for view, rest in views[:-1]:
         target = view.run(target, *rest)
-    index = views[-1][1][0]
     rescue(lower, target, index, since)
     target[index] = value
     return lower
@@ -306,9 +308,9 @@ def write_to_a(ct_owned: Any, views: Views) -> Any:
 
 def reached(shape: tuple[int, ...], views: Views) -> Any:
     """Which entries of an array of that shape a write through ``views`` changes."""
-    numbers = np.arange(math.prod(shape)).reshape(shape)
+    numbers = lifted(np.arange(math.prod(shape)), *(rest for _, rest in views)).reshape(shape)
     target, index = part_of(numbers, views)
-    mask = np.zeros(shape, bool)
+    mask = lifted(np.zeros(shape, bool), numbers)
     mask.reshape(-1)[target[index]] = True
     return mask
 

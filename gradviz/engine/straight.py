@@ -20,7 +20,7 @@ from gradviz.engine.rule import RULES, Rule
 from gradviz.engine.tape import Tape
 
 ndarray = np.ndarray
-SCALARS = frozenset({float, complex, np.float64, np.float32, np.complex128, np.complex64})  # one type, one dtype
+SCALARS = {float, complex, np.float64, np.float32, np.complex128, np.complex64}  # one type, one dtype; plans add theirs
 REALS = frozenset({float, np.float64})  # a number of either takes the cotangent of a number as it is
 HOST = frozenset({ndarray, *SCALARS})  # values whose calls are recorded on a short path too
 FLOAT64 = np.dtype(np.float64)

@@ -1,4 +1,4 @@
-"""How a program is captured: run the function once on captured arrays, and keep the rows they write.
+"""How a program is captured: run the function once on captured values, and keep the rows they write.
 
 A row is a flat tuple, and its position is the number of the value it makes:
 
@@ -15,14 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.errors import CaptureError
-from gradviz.plan.captured import Captured, CapturedView, plain
-from gradviz.plan.operation import Items, Operation, Sliced, Slot, filled, guard, meta_of, pick, put, put_seen, take
-from gradviz.record.source import Lines
+from gradviz.engine.array import Array, strip
+from gradviz.errors import CaptureError, EscapedArrayError
+from gradviz.plan.captured import CAPTURED, Captured, CapturedArray, CapturedView, captured, plain
+from gradviz.plan.constants import Constants, memory
+from gradviz.plan.operation import (
+    Items, Nth, Operation, Sliced, Slot, filled, guard, meta_of, pick, put, put_seen, take,
+)  # fmt: skip
+from gradviz.plan.program import NO_NUMBER, Program, Rows, as_rows, value_numbers
+from gradviz.plan.template import Parts
+from gradviz.record.source import Lines, line_of, short
 
 ndarray = np.ndarray
 INPUT = 0  # the operation of the rows that stand for inputs
-LITERALS = (str, bytes, type(None), type(Ellipsis), np.dtype, type)
 
 DATA_SHAPED = frozenset(
     {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.repeat, np.trim_zeros, np.delete}
@@ -38,37 +43,44 @@ class Capture:
     ----------
     rows : one tuple for each value
     operations : what the first number of a row refers to
-    constants : what negative numbers refer to: -1 is the first
+    constants : what negative numbers refer to
+    inputs : the captured values that each call brings along
     """
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, ...]] = []
         self.operations: list[Operation] = [Operation(INPUT, None, (), (), None, ())]
         self.codes: dict[Any, int] = {}
-        self.constants: list[Any] = []
-        self.known: dict[Any, int] = {}
-        self.inputs: list[Captured] = []
+        self.constants = Constants()
+        self.floats = self.constants.floats
+        self.inputs: list[Any] = []
+        self.outside: dict[int, Captured] = {}  # id of an array that the function refers to -> the input it is
         self.lines = Lines()
 
     # ---- values
 
-    def input(self, value: Any) -> Captured:
+    def input(self, value: Any) -> Any:
         """A value that each call of the plan brings along. What is computed while capturing does not touch the caller's array."""
+        return self._input(like_layout(value) if type(value) is ndarray else value)
+
+    def refer(self, array: ndarray) -> None:
+        """Let an array from outside that the function refers to be an input as well."""
+        self.outside[id(array)] = self._input(array)
+
+    def _input(self, value: Any) -> Any:
         self.rows.append((INPUT,))
-        made = Captured(self, value.copy(order="K") if type(value) is ndarray else value, len(self.rows) - 1)
+        made = captured(self, value, len(self.rows) - 1)
         self.inputs.append(made)
         return made
 
     def constant(self, value: Any) -> int:
         """The number of a value that is the same in every call."""
-        kind = type(value)
-        key = (kind, id(value)) if kind is ndarray else (kind, value or str(value))
-        try:
-            return self.known[key]
-        except KeyError:
-            self.constants.append(value)
-            number = self.known[key] = -len(self.constants)
-            return number
+        if type(value) is not ndarray:
+            return self.constants.number(value)
+        found = self.outside.get(id(value))
+        if found is not None and found.value is value:
+            return found.number
+        return self.constants.array(value, self.lines.site(sys._getframe(1)))
 
     def row(self, code: int, *operands: int) -> int:
         self.rows.append((code, *operands))
@@ -88,61 +100,82 @@ class Capture:
     ) -> int:
         """The code of the operation of that description."""
         key = (function, args, kwargs, view, *shape_of(out))
-        code = self.codes.get(key)
+        try:
+            code = self.codes.get(key)
+        except TypeError:
+            raise self.refused(f"{function} with arguments that cannot be compared", "it cannot be captured") from None
         if code is None:
             code = self.codes[key] = self.operation(function, args, kwargs, out, integers, view)
         return code
 
     # ---- calls
 
-    def computed(self, ufunc: np.ufunc, a: int, b: int, out: Any) -> Captured:
-        """Write down a ufunc of two operands that has been computed."""
+    def operands_only(self, key: Any, ufunc: np.ufunc, count: int, out: Any) -> int:
+        """The code of a ufunc of captured values and constants alone, met for the first time; ``key`` finds it from then on."""
+        captured(self, out, 0)  # makes the class for such results
+        slots = tuple(Slot(k) for k in range(count))
+        code = self.codes[key] = self.find(ufunc, slots, (), out, (False,) * count)
+        return code
+
+    def computed(self, ufunc: np.ufunc, operands: tuple[int, ...], out: Any) -> Any:
+        """Write down a ufunc that has been computed."""
         kind = type(out)
         key = (ufunc, kind) if kind is not ndarray else (ufunc, out.shape, out.dtype)
-        code = self.codes.get(key)
-        if code is None:
-            code = self.codes[key] = self.operation(ufunc, (Slot(0), Slot(1)), (), out, (False, False))
-        rows = self.rows
-        rows.append((code, a, b))
-        return Captured(self, out, len(rows) - 1)
+        code = self.codes.get(key) or self.operands_only(key, ufunc, len(operands), out)
+        return captured(self, out, self.row(code, *operands))
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function and write it down."""
-        parts = Parts(self)
-        templates = tuple(parts.template(a) for a in args)
-        options = tuple((name, parts.template(kwargs[name])) for name in sorted(kwargs))
-        out = function(*[filled(t, parts.values) for t in templates], **{n: filled(t, parts.values) for n, t in options})
+        parts = Parts(self, isinstance(function, np.ufunc))
+        templates = tuple([parts.template(a) for a in args])
+        options = tuple([(name, parts.template(kwargs[name])) for name in sorted(kwargs)])
+        values = parts.values
+        out = function(*[filled(t, values) for t in templates], **{n: filled(t, values) for n, t in options})
         if type(out) in (tuple, list) or hasattr(out, "_fields"):
             return self.results(function, templates, options, parts, out)
         if type(out) is not ndarray and not isinstance(out, (np.generic, float, complex, int)):
-            return out  # a dtype, a string: facts
-        source = next((x for x in parts.captured if x.value is out), None)
-        if source is not None and type(out) is ndarray:
-            return source
-        source = next((x for x in parts.captured[:1] if looks_at(out, x.value)), None)
-        code = self.find(function, templates, options, out, tuple(parts.integers), source is not None)
+            return self.fact(function, out)
+        source = None
+        if type(out) is ndarray:
+            for x in parts.captured:
+                if x.value is out:
+                    return x
+            source = next((x for x in parts.captured[:1] if looks_at(out, x.value)), None)
+        viewed = source is not None and parts.operands[:1] == [source.number]
+        code = self.find(function, templates, options, out, tuple(parts.integers), viewed)
         number = self.row(code, *parts.operands)
-        if source is not None and parts.operands and parts.operands[0] == source.number:
+        if viewed:
             return CapturedView(self, out, number, source, self.rows[number])
         if type(out) is ndarray and out.base is not None and any(looks_at(out, x.value) for x in parts.captured):
             out = out.copy(order="K")
         if function in DATA_SHAPED:
             self.shape_is(number, out.shape)
-        return Captured(self, out, number)
+        return captured(self, out, number)
+
+    def fact(self, function: Any, out: Any) -> Any:
+        """What a function returned that is no array: the same in every call if it is about dtypes, else refused."""
+        if out is None or isinstance(out, (np.dtype, type, str)):
+            return out
+        raise self.refused(f"{getattr(function, '__name__', function)}, which gave a {type(out).__name__}", "it cannot be captured")
 
     def results(self, function: Any, templates: Any, options: Any, parts: Parts, out: Any) -> Any:
         """A call with several results."""
         sized = function in DATA_SHAPED or (function is np.where and len(templates) == 1)
-        code = self.find(function, templates, options, out, tuple(parts.integers))
-        number = self.row(code, *parts.operands)
-        made = []
+        integers = tuple(parts.integers)
+        number, made = None, []
         for k, part in enumerate(out):
-            if any(looks_at(part, x.value) for x in parts.captured):
-                part = part.copy(order="K")
             if not hasattr(part, "dtype"):
-                made.append(part)
+                raise self.refused(f"{getattr(function, '__name__', function)}, which gave a {type(part).__name__}", "it cannot be captured")
+            if parts.captured and looks_at(part, parts.captured[0].value) and parts.operands[0] == parts.captured[0].number:
+                code = self.find(Nth(function, k), templates, options, part, integers, True)
+                row = self.row(code, *parts.operands)
+                made.append(CapturedView(self, part, row, parts.captured[0], self.rows[row]))  # type: ignore[arg-type]
                 continue
-            made.append(Captured(self, part, self.row(self.find(pick, (Slot(0), k), (), part, (False,)), number)))
+            if any(looks_at(part, x.value) for x in parts.captured):
+                part = part.copy(order="K")  # noqa: PLW2901
+            if number is None:
+                number = self.row(self.find(function, templates, options, out, integers), *parts.operands)
+            made.append(captured(self, part, self.row(self.find(pick, (Slot(0), k), (), part, (False,)), number)))
             if sized:
                 self.shape_is(made[-1].number, part.shape)
         return type(out)(*made) if hasattr(out, "_fields") else type(out)(made)
@@ -164,8 +197,8 @@ class Capture:
             row = (code, number, index)
             self.rows.append(row)
             if kind is ndarray:
-                return CapturedView(self, out, len(self.rows) - 1, array, row)
-            return Captured(self, out, len(self.rows) - 1)
+                return CapturedView(self, out, len(self.rows) - 1, array, row)  # type: ignore[arg-type]
+            return captured(self, out, len(self.rows) - 1)
         parts = Parts(self)
         whole = parts.template(array)
         at = parts.index(index)
@@ -173,19 +206,21 @@ class Capture:
         view = looks_at(out, value)
         code = self.find(take, (whole, at), (), out, tuple(parts.integers), view)
         number = self.row(code, *parts.operands)
-        if any(x.dtype.kind == "b" for x in parts.captured[1:]):
+        if any(plain(x).dtype.kind == "b" for x in parts.captured[1:] if hasattr(x, "dtype")):
             self.shape_is(number, out.shape)
-        return CapturedView(self, out, number, array, self.rows[number]) if view else Captured(self, out, number)
+        return CapturedView(self, out, number, array, self.rows[number]) if view else captured(self, out, number)  # type: ignore[arg-type]
 
     # ---- writes
 
-    def assign(self, array: Captured, index: Any, value: Any) -> None:
+    def assign(self, array: CapturedArray, index: Any, value: Any) -> None:
         """``array[index] = value``."""
         if type(value) is CapturedView and value.value.base is not None and type(index) is not ndarray:
             place = array.value[plain(index)]
             if type(place) is ndarray and same_place(place, value.value) and value.seen == value.base.version:
                 return  # the second half of ``a[i] += v``
-        if type(value) not in (Captured, CapturedView):
+        if type(value) is Array:
+            value = strip(value, 0) if value.tape is None else value.__array__()
+        if type(value) not in CAPTURED:
             value = np.asarray(value, dtype=array.dtype)[()]
         parts = Parts(self)
         whole, what, at = parts.template(array), parts.template(value), parts.index(index)
@@ -213,13 +248,13 @@ class Capture:
         kwargs = tuple((name, shifted(a, moved)) for name, a in taken.kwargs)
         return self.row(self.find(function, args, kwargs, source.value, integers), source.number, number, *rest)
 
-    def update(self, array: Captured, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def update(self, array: CapturedArray, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let ``function(*args)`` be what an array is from now on; the function is free of side effects."""
         made = self.call(function, args, kwargs)
         array.value[...] = made.value
         array.moved(made.number)
 
-    def compute_into(self, array: Captured, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
+    def compute_into(self, array: CapturedArray, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
         """``function(*args, out=array)``."""
         if "out" in kwargs:  # with where=: what is there stays
             where = kwargs.pop("where")
@@ -229,89 +264,84 @@ class Capture:
             made = self.call(function, args, kwargs)
         if not np.can_cast(made.dtype, array.dtype, "same_kind"):
             raise TypeError(f"Cannot cast the result of {function} from {made.dtype} to {array.dtype}")
-        if made.shape != array.shape:
+        if np.shape(made.value) != array.shape:
             np.broadcast_to(made.value, array.shape)
             made = self.call(np.broadcast_to, (made, array.shape), {})
-        if made.dtype != array.dtype:
-            made = self.call(np.astype, (made, array.dtype), {}) if hasattr(made.value, "strides") else made
+        made = array.in_kind(made)
         array.value[...] = made.value
         array.moved(made.number)
 
     # ---- reads
 
-    def read(self, array: Captured, kind: str, convert: Any) -> Any:
+    def read(self, value: Captured, kind: str, convert: Any) -> Any:
         """Python looks at a value. The plan is for calls in which it sees the same."""
-        found = convert(array.value)
+        found = convert(value.value)
         code = self.find(guard, (Slot(0), kind, found), (), None, (False,))
-        self.row(code, array.number)
+        self.row(code, value.number)
         return found
+
+    def refused(self, what: str, why: str) -> CaptureError:
+        """An error that names the line."""
+        return CaptureError(f"{what} inside a compiled function{self.where()}: {why}.")
 
     def unreadable(self, what: str) -> CaptureError:
         """The error for a read whose result would be kept for ever."""
-        return CaptureError(
-            f"{what} inside a compiled function{self.where()}: a plan would keep the number it had when it was captured. Compute with x "
-            f"itself; return it to look at it after the call; or compare it (if x > 0:), which a plan can follow."
+        return self.refused(
+            what,
+            "a plan would keep the number it had when it was captured. Compute with x itself, with NumPy's functions; return it to look "
+            "at it after the call; or compare it (if x > 0:), which a plan can follow",
         )
 
     def where(self) -> str:
         """``, at model.py:12`` for the line of the user that is being run."""
-        frame = sys._getframe(1)
-        site = self.lines.site(frame)
-        if site < 0:
-            return ""
-        code, _ = self.lines.found[site]
-        while frame is not None and frame.f_code is not code:
-            frame = frame.f_back  # type: ignore[assignment]
-        return f", at {code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+        site = self.lines.site(sys._getframe(1))
+        return f", at {self.line(site)}" if site >= 0 else ""
+
+    def line(self, site: int) -> str:
+        """``file:line`` of a site."""
+        code, at = self.lines.found[site]
+        return f"{short(code.co_filename)}:{line_of(code, at)}"
+
+    # ---- the result
+
+    def program(self, outputs: tuple[int, ...]) -> tuple[Program, list[ndarray]]:
+        """What was captured, and the arrays it has to be given after its other inputs: those met that live on."""
+        live = self.constants.settle()
+        rows = as_rows(self.rows)
+        metas = tuple(meta_of(x.value) for x in self.inputs)
+        values = self.constants.values
+        if not live:
+            return Program(self.operations, rows, values, metas, outputs), []
+        first, count = len(metas), len(live)
+        arrays = [values[-1 - number] for number in live]
+        became = -1 - np.arange(len(values) + 1)
+        for k, number in enumerate(live):
+            became[-1 - number] = first + k
+            values[-1 - number] = None
+        numbers, operands = value_numbers(self.operations, rows), rows.operands.copy()
+        later, constant = numbers >= first, (numbers < 0) & (numbers != NO_NUMBER)
+        operands[later] += count
+        operands[constant] = became[-1 - operands[constant]]
+        rows = Rows(
+            np.insert(rows.codes, first, [INPUT] * count), operands, np.insert(rows.starts, first, [rows.starts[first]] * count)
+        )
+        metas = (*metas, *(meta_of(array) for array in arrays))
+        outputs = tuple(int(became[-1 - n]) if n < 0 else n + count * (n >= first) for n in outputs)
+        return Program(self.operations, rows, values, metas, outputs), arrays
+
+    def close(self) -> None:
+        """The run is over; to use its values from now on is an error."""
+        self.rows = Over()
 
 
-class Parts:
-    """The operands of one call, collected while its arguments become a template."""
+class Over(list[Any]):
+    """The rows of a capture that is over."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture = capture
-        self.operands: list[int] = []
-        self.values: list[Any] = []
-        self.integers: list[bool] = []
-        self.captured: list[Captured] = []
-
-    def slot(self, operand: int, value: Any, integer: bool = False) -> Slot:
-        self.operands.append(operand)
-        self.values.append(value)
-        self.integers.append(integer)
-        return Slot(len(self.operands) - 1, integer)
-
-    def template(self, argument: Any) -> Any:
-        """An argument with slots for the values in it."""
-        kind = type(argument)
-        if kind is Captured or kind is CapturedView:
-            self.captured.append(argument)
-            return self.slot(argument.number, argument.value)
-        if kind is ndarray or isinstance(argument, np.generic) or kind is float or kind is complex:
-            return self.slot(self.capture.constant(argument), argument)
-        if kind is tuple:
-            return tuple(self.template(item) for item in argument)
-        if kind is list:
-            return Items(self.template(item) for item in argument)
-        if kind is slice:
-            return Sliced(self.template(argument.start), self.template(argument.stop), self.template(argument.step))
-        if kind is dict:
-            raise CaptureError(f"a call with a dict among its arguments cannot be captured{self.capture.where()}")
-        return argument
-
-    def index(self, index: Any) -> Any:
-        """The same for an index, in which integers may change from call to call."""
-        kind = type(index)
-        if kind is tuple:
-            return tuple(self.index(item) for item in index)
-        if kind is int or isinstance(index, np.integer):
-            return self.slot(int(index), int(index), True)
-        if kind is slice:
-            return Sliced(self.end(index.start), self.end(index.stop), index.step)
-        return self.template(index)
-
-    def end(self, end: Any) -> Any:
-        return end if end is None else self.slot(int(end), int(end), True)
+    def append(self, row: Any) -> None:
+        """Refused."""
+        raise EscapedArrayError(
+            "A value of a compiled function was used after the call. Return what you need from the function instead of keeping it."
+        )
 
 
 class TAKE_ONE:  # noqa: N801 - a mark in keys
@@ -338,15 +368,21 @@ def same_place(a: Any, b: Any) -> bool:
     )
 
 
-def memory(value: Any) -> Any:
-    while type(value) is ndarray and value.base is not None:
-        value = value.base
-    return value
-
-
 def looks_at(out: Any, value: Any) -> bool:
     """Whether a result is a view of an argument."""
     return type(out) is ndarray and type(value) is ndarray and out.base is not None and memory(out) is memory(value)
+
+
+def like_layout(array: ndarray) -> ndarray:
+    """A copy with the same strides, so that what is a view of the one is a view of the other."""
+    copy = array.copy(order="K")
+    if copy.strides != array.strides and array.size:
+        low = sum(min(0, (n - 1) * s) for n, s in zip(array.shape, array.strides, strict=True))
+        high = sum(max(0, (n - 1) * s) for n, s in zip(array.shape, array.strides, strict=True))
+        copy = np.ndarray(array.shape, array.dtype, np.empty(high - low + array.itemsize, np.uint8), -low, array.strides)
+        copy[...] = array
+    copy.flags.writeable = array.flags.writeable
+    return copy
 
 
 def shape_of(value: Any) -> tuple[Any, ...]:

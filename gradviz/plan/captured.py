@@ -1,36 +1,31 @@
-"""What a captured array is: a value that writes down every call it takes part in.
+"""What a captured value is: an array or a number that writes down every call it takes part in.
 
-It stands where a NumPy array would: below all derivatives, so that pullbacks are captured like any other call. The real value is
-computed at the same time; that is how shapes, dtypes and views are known, and how the first call has a result.
+It stands where NumPy's would: below all derivatives, so that pullbacks are captured like any other call. The real value is computed
+at the same time; that is how shapes, dtypes and views are known, and how the first call has a result.
 
 Writing works as in NumPy, and is written down without side effects: an array has a number that changes when it is written to, and a
-view looks again at what it was taken of.
+view looks again at what it was taken of. What a captured value answers to operators and methods is put on it in
+`gradviz.plan.answers`.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradviz.engine.array import Array
+from gradviz.engine.array import Array, stored_by
 from gradviz.engine.cotangent import owned
+from gradviz.engine.straight import SCALARS
 from gradviz.errors import ConversionError
-from gradviz.plan.operation import add_at, updated
+from gradviz.plan.operation import in_kind_of, python_number
 
 if TYPE_CHECKING:
     from gradviz.plan.capture import Capture
 
 ndarray = np.ndarray
-PYTHON_NUMBERS = frozenset({float, int, complex, bool})
-MUTATING = frozenset({np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, np.copyto})
-
-FACTS = frozenset(
-    {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.min_scalar_type, np.common_type, np.iscomplexobj, np.isrealobj}
-    | {np.may_share_memory, np.shares_memory}
-)  # about shapes and dtypes, not values
 
 
 class Place(NamedTuple):
@@ -46,35 +41,132 @@ class Captured:
     ----------
     value : the NumPy array or number it stands for
     number : that of the row which made it
-    version : how often it was written to
     """
 
-    __slots__ = ("__weakref__", "capture", "number", "value", "version")
+    __slots__ = ("capture", "number", "value")
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, capture: Capture, value: Any, number: int) -> None:
         self.capture, self.value, self.number = capture, value, number
+
+    if TYPE_CHECKING:  # gradviz.plan.answers puts these, the operators and the methods on the class
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether it can be an index."""
+        return np.result_type(self.value).kind in "biu"
+
+    def __repr__(self) -> str:
+        return f"Captured(shape={np.shape(self.value)}, dtype={np.result_type(self.value)})"
+
+    # ---- what Python reads
+
+    def __bool__(self) -> bool:
+        return self.capture.read(self, "bool", bool)
+
+    def __int__(self) -> int:
+        return self.capture.read(self, "int", int)
+
+    def __index__(self) -> int:
+        return self.capture.read(self, "int", operator.index)
+
+    def __float__(self) -> float:
+        if stored_by(1):
+            raise ConversionError(NO_STORE)
+        raise self.capture.unreadable("float(x)")
+
+    def __complex__(self) -> complex:
+        if stored_by(1):
+            raise ConversionError(NO_STORE)
+        raise self.capture.unreadable("complex(x)")
+
+    def __round__(self, *digits: int) -> Any:
+        raise self.capture.unreadable("round(x)")
+
+    def __trunc__(self) -> int:
+        raise self.capture.unreadable("math.trunc(x)")
+
+    def __floor__(self) -> int:
+        raise self.capture.unreadable("math.floor(x)")
+
+    def __ceil__(self) -> int:
+        raise self.capture.unreadable("math.ceil(x)")
+
+    def item(self, *args: int) -> Any:
+        """Refused: a plan would keep the number it had when it was captured."""
+        raise self.capture.unreadable("x.item()")
+
+    def tolist(self) -> Any:
+        """Refused: a plan would keep the numbers it had when it was captured."""
+        raise self.capture.unreadable("x.tolist()")
+
+    def tobytes(self, order: Any = "C") -> Any:
+        """Refused: a plan would keep the bytes it had when it was captured."""
+        raise self.capture.unreadable("x.tobytes()")
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise self.capture.unreadable(f"f'{{x:{spec}}}'")
+        return repr(self)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise ConversionError(
+            "An array inside a compiled function cannot become a plain NumPy array: a plan would keep the values it had when it was "
+            "captured. Use np.<function>(x) on it directly, and make arrays to write into with np.zeros_like(x) or gradviz.numpy.zeros."
+            + (" To pick from a plain array by it, write gradviz.numpy.asarray(table)[i]." if self.whole else "")
+        )
+
+    # ---- what the engine asks
+
+    def lift(self, array: ndarray) -> Captured:
+        """A plain array as a captured one, because this value is going to be written into it."""
+        return captured(self.capture, array, self.capture.constant(array))
+
+    def in_kind(self, value: Any) -> Any:
+        """A gradient or tangent as its argument is: an array, one of NumPy's numbers, or one of Python's."""
+        kind = ndarray if type(self.value) is ndarray else self.value.__class__
+        plain = value.value if isinstance(value, Captured) else value
+        dtype = getattr(self.value, "dtype", None)
+        if type(plain) is kind and getattr(plain, "dtype", None) == dtype:
+            return value
+        if kind is ndarray or dtype is not None:
+            return self.capture.call(in_kind_of, (value, kind is ndarray, dtype), {})
+        return self.capture.call(python_number, (value, kind), {})
+
+
+NO_STORE = (
+    "A value of a compiled function was written into a plain NumPy array, which would keep it for ever. Make the array with "
+    "np.zeros_like(x), x.copy() or gradviz.numpy.zeros(...)."
+)
+
+
+class CapturedArray(Captured):
+    """A captured array, in memory of its own.
+
+    Attributes
+    ----------
+    version : how often it was written to
+    """
+
+    __slots__ = ("__weakref__", "version")
+
+    def __init__(self, capture: Capture, value: Any, number: int) -> None:
+        self.capture, self.value, self.number = capture, value, number
         self.version = 0
 
-    # ---- facts, which are the same in every replay
+    # facts, which are the same in every replay
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        value = self.value
-        return value.shape if hasattr(value, "shape") else ()
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        value = self.value
-        return value.dtype if hasattr(value, "dtype") else np.dtype(type(value))
-
-    ndim = property(lambda self: len(self.shape), doc="Number of axes.")
-    size = property(lambda self: int(np.size(self.value)), doc="Number of entries.")
-    itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an entry.")
-    nbytes = property(lambda self: self.size * self.dtype.itemsize, doc="Bytes of all entries.")
-    strides = property(lambda self: getattr(self.value, "strides", ()), doc="Bytes to the next entry along each axis.")
-    flags = property(lambda self: np.asarray(self.value).flags, doc="Layout.")
+    shape = property(lambda self: self.value.shape, doc="Length of each axis.")
+    dtype = property(lambda self: self.value.dtype, doc="Kind of its entries.")
+    ndim = property(lambda self: self.value.ndim, doc="Number of axes.")
+    size = property(lambda self: self.value.size, doc="Number of entries.")
+    itemsize = property(lambda self: self.value.itemsize, doc="Bytes of an entry.")
+    nbytes = property(lambda self: self.value.nbytes, doc="Bytes of all entries.")
+    strides = property(lambda self: self.value.strides, doc="Bytes to the next entry along each axis.")
+    flags = property(lambda self: self.value.flags, doc="Layout.")
     device = property(lambda self: "cpu", doc="Where it lives.")
     base: Any = None  # the array that owns its memory
 
@@ -89,90 +181,10 @@ class Captured:
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def __repr__(self) -> str:
-        return f"Captured(shape={self.shape}, dtype={self.dtype})"
-
     def _owned(self) -> bool:
         """Whether no other array can reach the memory."""
         value = self.value
-        return type(value) is ndarray and owned(value, 1)
-
-    # ---- what Python reads
-
-    def __bool__(self) -> bool:
-        return self.capture.read(self, "bool", bool)
-
-    def __int__(self) -> int:
-        return self.capture.read(self, "int", int)
-
-    def __index__(self) -> int:
-        return self.capture.read(self, "int", operator.index)
-
-    def __float__(self) -> float:
-        raise self.capture.unreadable("float(x)")
-
-    def __complex__(self) -> complex:
-        raise self.capture.unreadable("complex(x)")
-
-    def item(self, *args: int) -> Any:
-        """Refused: a plan would keep the number it had when it was captured."""
-        raise self.capture.unreadable("x.item()")
-
-    def tolist(self) -> Any:
-        """Refused: a plan would keep the numbers it had when it was captured."""
-        raise self.capture.unreadable("x.tolist()")
-
-    def __format__(self, spec: str) -> str:
-        if spec:
-            raise self.capture.unreadable(f"f'{{x:{spec}}}'")
-        return repr(self)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise ConversionError(
-            "An array inside a compiled function cannot become a plain NumPy array: a plan would keep the values it had when it was "
-            "captured. Use np.<function>(x) on it directly, and make arrays to write into with np.zeros_like(x) or gradviz.numpy.zeros."
-        )
-
-    # ---- NumPy's protocols
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if any(isinstance(x, Array) for x in inputs):
-            return NotImplemented
-        if method == "at":
-            target, index, *value = inputs
-            if not isinstance(target, Captured):
-                return self.__array__()
-            self.capture.update(target, add_at, (target, index, *value), {"ufunc": ufunc})
-            return None
-        function = ufunc if method == "__call__" else getattr(ufunc, method)
-        out = kwargs.pop("out", None)
-        if out is None:
-            return self.capture.call(function, inputs, kwargs)
-        target = out[0]
-        if len(out) > 1 or not isinstance(target, Captured):
-            return self.__array__()
-        if kwargs.get("where", True) is not True:
-            kwargs = {**kwargs, "out": target}
-        self.capture.compute_into(target, function, inputs, kwargs)
-        return target
-
-    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if any(issubclass(kind, Array) for kind in types):
-            return NotImplemented
-        capture = self.capture
-        if function in FACTS:
-            return function(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
-        if function in MUTATING and isinstance(args[0], Captured):
-            capture.update(args[0], updated, (function, *args), kwargs)
-            return None
-        out = kwargs.get("out")
-        if isinstance(out, Captured):
-            rest = {name: value for name, value in kwargs.items() if name != "out"}
-            capture.compute_into(out, function, args, rest)
-            return out
-        return capture.call(function, args, kwargs)
-
-    # ---- parts
+        return owned(value, 1)
 
     def __getitem__(self, index: Any) -> Any:
         return self.capture.take(self, index)
@@ -185,29 +197,28 @@ class Captured:
         self.number = number
         self.version += 1
 
-    def copy(self, order: Any = "C") -> Captured:
+    def copy(self, order: Any = "C") -> CapturedArray:
         """The same values in memory of their own. No call: a plan gives every value memory of its own where that matters."""
-        value = self.value
-        return Captured(self.capture, value.copy(order) if type(value) is ndarray else value, self.number)
+        return CapturedArray(self.capture, self.value.copy(order), self.number)
 
-    def __copy__(self) -> Captured:
+    def __copy__(self) -> CapturedArray:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Captured:
+    def __deepcopy__(self, memo: Any) -> CapturedArray:
         return self.copy()
 
 
-class CapturedView(Captured):
+class CapturedView(CapturedArray):
     """A captured array that shares memory with another: it looks again when that has been written to."""
 
     __slots__ = ("_number", "base", "row", "seen", "source")
 
-    def __init__(self, capture: Capture, value: Any, number: int, source: Captured, row: tuple[int, ...]) -> None:
+    def __init__(self, capture: Capture, value: Any, number: int, source: CapturedArray, row: tuple[int, ...]) -> None:
         self.capture, self.value = capture, value
         self._number = number
         self.source = source
         self.row = row  # the row that took it, whose first operand is the source
-        self.base: Any = source if type(source) is Captured else source.base
+        self.base: Any = source if type(source) is CapturedArray else source.base
         self.seen = self.base.version
 
     @property
@@ -227,108 +238,70 @@ class CapturedView(Captured):
         self._number, self.seen = number, self.base.version
 
 
-def plain(argument: Any) -> Any:
-    """An argument with values for the captured arrays in it."""
-    if isinstance(argument, (tuple, list)):
-        return type(argument)(map(plain, argument))
-    return argument.value if isinstance(argument, Captured) else argument
+class CapturedNumber(Captured):
+    """A captured number of NumPy's, which cannot be written to. There is a class for each dtype."""
 
+    __slots__ = ()
+    shape: tuple[int, ...] = ()
+    dtype: np.dtype[Any]
+    itemsize: int
+    ndim, size, device = 0, 1, "cpu"
+    nbytes = property(lambda self: self.itemsize, doc="Bytes of it.")
 
-# ---- operators and methods
+    def __getitem__(self, index: Any) -> Any:
+        return self.capture.take(self, index)
 
-
-def binary(operate: Callable[[Any, Any], Any], ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
-    """``x <op> y``, the shortest way: loops over numbers are made of these."""
-    def compute(self: Captured, other: Any) -> Any:
-        capture = self.capture
-        kind = type(other)
-        if kind is Captured or kind is CapturedView:
-            b, y = other.number, other.value
-        elif kind in PYTHON_NUMBERS:
-            b, y = capture.constant(other), other
-        elif isinstance(other, Array) or getattr(other, "__array_ufunc__", True) is None:
-            return NotImplemented
-        else:
-            return capture.call(ufunc, (self, other), {})
-        return capture.computed(ufunc, self.number, b, operate(self.value, y))
-
-    return compute
-
-
-def reflected(operate: Callable[[Any, Any], Any], ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
-    """``x <op> y`` where only ``y`` is captured."""
-
-    def compute(self: Captured, other: Any) -> Any:
-        capture = self.capture
-        if type(other) not in PYTHON_NUMBERS:
-            return NotImplemented if isinstance(other, Array) else capture.call(ufunc, (other, self), {})
-        return capture.computed(ufunc, capture.constant(other), self.number, operate(other, self.value))
-
-    return compute
-
-
-def in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
-    def compute(self: Captured, other: Any) -> Any:
-        if isinstance(other, Array):
-            return NotImplemented
-        if type(self.value) is not ndarray:
-            return self.capture.call(ufunc, (self, other), {})
-        self.capture.compute_into(self, ufunc, (self, other), {})
+    def copy(self) -> CapturedNumber:
+        """The number."""
         return self
 
-    return compute
+
+class PythonNumber(Captured):
+    """A captured number of Python's: no dtype, so that it adopts the one it meets. There is a class for each type."""
+
+    __slots__ = ()
+    kind: type
+
+    # isinstance(x, float) is true, type(x) is float is not: functions in C ask the latter, and must not read the value
+    __class__ = property(lambda self: type(self).kind)  # type: ignore[assignment]
+
+    def conjugate(self) -> Any:
+        """The complex conjugate."""
+        return self.capture.call(np.conjugate, (self,), {})
 
 
-def unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
-    return lambda self: self.capture.call(ufunc, (self,), {})
+CLASSES: dict[type, Any] = {ndarray: CapturedArray}  # a value's type -> the class of captured values that stand for it
+CAPTURED: set[type] = {CapturedArray, CapturedView}  # all of them
 
 
-def method(function: Any) -> Callable[..., Any]:
-    return lambda self, *args, **kwargs: self.capture.call(function, (self, *args), kwargs)
+def class_for(kind: type) -> Any:
+    """The class for values of a type, made when the first such value is met."""
+    found = CLASSES.get(kind)
+    if found is None:
+        numpys = issubclass(kind, np.generic)
+        facts = {"dtype": np.dtype(kind), "itemsize": np.dtype(kind).itemsize} if numpys else {"kind": kind}
+        base = CapturedNumber if numpys else PythonNumber
+        found = CLASSES[kind] = type(f"Captured[{kind.__name__}]", (base,), {"__slots__": (), **facts})
+        CAPTURED.add(found)
+        if kind in SCALARS:
+            SCALARS.add(found)
+    return found
 
 
-def reshape(self: Any, *shape: Any, order: Any = "C") -> Any:
-    """``np.reshape(self, shape)``; the shape may be given as separate integers."""
-    return self.capture.call(np.reshape, (self, shape[0] if len(shape) == 1 else shape), {"order": order})
+FLOAT64, FLOAT = class_for(np.float64), class_for(float)
 
 
-def transpose(self: Any, *axes: Any) -> Any:
-    """``np.transpose(self, axes)``; the axes may be given as separate integers."""
-    return self.capture.call(np.transpose, (self, axes[0] if len(axes) == 1 else axes or None), {})
+def captured(capture: Capture, value: Any, number: int) -> Any:
+    """The captured value that stands for ``value``, made by row ``number``."""
+    kind = type(value)
+    return (CLASSES.get(kind) or class_for(kind))(capture, value, number)
 
 
-def fill(self: Any, value: Any) -> None:
-    """Set every entry to one value."""
-    self[...] = value
-
-
-BINARY = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power, "matmul": np.matmul,
-    "mod": np.remainder, "floordiv": np.floor_divide, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "lshift": np.left_shift, "rshift": np.right_shift,
-}  # fmt: skip
-COMPARING = {
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
-}  # fmt: skip
-METHODS = (
-    "all", "any", "argmax", "argmin", "argsort", "astype", "choose", "clip", "compress", "conj", "conjugate", "cumprod", "cumsum",
-    "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum",
-    "swapaxes", "take", "trace", "var",
-)  # fmt: skip
-
-for _name, _ufunc in BINARY.items():
-    setattr(Captured, f"__{_name}__", binary(getattr(operator, f"__{_name}__"), _ufunc))
-    setattr(Captured, f"__r{_name}__", reflected(getattr(operator, f"__{_name}__"), _ufunc))
-    setattr(Captured, f"__i{_name}__", in_place(_ufunc))
-for _name, _ufunc in COMPARING.items():
-    setattr(Captured, f"__{_name}__", binary(getattr(operator, f"__{_name}__"), _ufunc))
-for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
-    setattr(Captured, f"__{_name}__", unary(_ufunc))
-for _name in METHODS:
-    setattr(Captured, _name, method(getattr(np, _name)))
-Captured.reshape, Captured.transpose, Captured.fill = reshape, transpose, fill  # type: ignore[attr-defined]
-Captured.flatten = lambda self, order="C": self.ravel(order).copy()  # type: ignore[attr-defined]
-Captured.T = property(transpose)  # type: ignore[attr-defined]
-Captured.mT = property(lambda self: np.swapaxes(self, -1, -2))  # type: ignore[attr-defined]
-Captured.real = property(lambda self: self.capture.call(np.real, (self,), {}))  # type: ignore[attr-defined]
-Captured.imag = property(lambda self: self.capture.call(np.imag, (self,), {}))  # type: ignore[attr-defined]
+def plain(argument: Any) -> Any:
+    """An argument with values for the captured ones in it."""
+    kind = type(argument)
+    if kind in CAPTURED:
+        return argument.value
+    if kind is tuple or kind is list:
+        return kind(map(plain, argument))
+    return plain(argument.value) if kind is Array else argument

@@ -62,7 +62,8 @@ class Body(NamedTuple):
     outs: tuple[Out, ...]
 
     @property
-    def __name__(self) -> str:
+    def title(self) -> str:
+        """What it is called in a listing."""
         return f"loop × {self.count}"
 
 

@@ -85,11 +85,14 @@ class Operation:
     def run(self, operands: list[Any]) -> Any:
         """Call the function on values."""
         args, kwargs = self.arguments(operands)
-        return self.function(*args, **kwargs)
+        out = self.function(*args, **kwargs)
+        return out.item() if isinstance(out, np.generic) and self.meta.kind == "weak" else out
 
 
 def name_of(function: Any) -> str:
-    name = getattr(function, "__name__", str(function))
+    if isinstance(function, Nth):
+        return f"{name_of(function.function)}[{function.k}]"
+    name = getattr(function, "__name__", None) or getattr(function, "title", str(function))
     ufunc = getattr(function, "__self__", None)
     return f"{ufunc.__name__}.{name}" if isinstance(ufunc, np.ufunc) else name
 
@@ -147,11 +150,17 @@ def put(array: Any, value: Any, index: Any) -> Any:
     return array
 
 
-def put_seen(array: Any, value: Any, view: Callable[..., Any], *rest: Any) -> Any:
+def put_seen(array: Any, value: Any, view: Callable[..., Any], *rest: Any, **options: Any) -> Any:
     """A copy of ``array`` of which ``view(copy, *rest)`` is ``value``."""
-    array = array.copy(order="K")
-    view(array, *rest)[...] = value
-    return array
+    made = array.copy(order="K")
+    seen = view(made, *rest, **options)
+    if np.may_share_memory(seen, made):
+        seen.flags.writeable = True  # np.diagonal's views
+        seen[...] = value
+        return made
+    made = array.copy()  # a layout of which no such view exists
+    made.reshape(-1)[view(np.arange(made.size).reshape(made.shape), *rest, **options)] = value
+    return made
 
 
 def add_at(array: Any, index: Any, value: Any, ufunc: np.ufunc = np.add) -> Any:
@@ -171,6 +180,31 @@ def updated(function: Callable[..., Any], array: Any, *args: Any, **kwargs: Any)
 def pick(results: Any, k: int) -> Any:
     """One of several results."""
     return results[k]
+
+
+class Nth(NamedTuple):
+    """A function with several results, of which one is meant: a view."""
+
+    function: Any
+    k: int
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)[self.k]
+
+
+def in_kind_of(value: Any, array: bool, dtype: Any) -> Any:
+    """The same value as an array or a NumPy number of that dtype."""
+    made = np.asarray(value)
+    if made.dtype != dtype:
+        made = (made.real if made.dtype.kind == "c" and dtype.kind != "c" else made).astype(dtype)
+    if not array:
+        return made[()]
+    return made.copy() if made is value else made
+
+
+def python_number(value: Any, kind: type) -> Any:
+    """The same value as a number of Python's own."""
+    return kind(value)
 
 
 def guard(value: Any, kind: str, expected: Any) -> None:

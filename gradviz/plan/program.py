@@ -15,6 +15,7 @@ from gradviz.plan.loop import Body, run_body
 from gradviz.plan.operation import Meta, Operation, guard, meta_of
 
 Row = tuple[int, ...]
+NO_NUMBER = -(1 << 62)  # stands for an integer operand where numbers of values are meant
 
 
 class Rows(NamedTuple):
@@ -38,12 +39,31 @@ class Rows(NamedTuple):
 
 def as_rows(rows: Sequence[Row]) -> Rows:
     """Rows as they were captured, as arrays."""
-    codes = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    ends = np.cumsum(lengths)
+    everything = np.fromiter(chain.from_iterable(rows), np.int64, int(ends[-1]) if len(rows) else 0)
+    firsts = ends - lengths
+    codes = everything[firsts]
+    kept = np.ones(len(everything), bool)
+    kept[firsts] = False
     starts = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)) - 1, out=starts[1:])
-    everything = np.fromiter(chain.from_iterable(rows), np.int64, int(starts[-1]) + len(rows))
-    firsts = starts[:-1] + np.arange(len(rows))
-    return Rows(codes, np.delete(everything, firsts), starts)
+    np.cumsum(lengths - 1, out=starts[1:])
+    return Rows(codes, everything[kept], starts)
+
+
+def value_numbers(operations: list[Operation], rows: Rows) -> np.ndarray:
+    """The operands of all rows, with those that are plain integers blotted out."""
+    numbers = rows.operands.copy()
+    whole = [code for code, made in enumerate(operations) if any(made.integers)]
+    marked = np.zeros(len(operations), bool)
+    marked[whole] = True
+    at = np.flatnonzero(marked[rows.codes])
+    codes, starts = rows.codes[at], rows.starts[at]
+    for code in whole:
+        first = starts[codes == code]
+        for k in np.flatnonzero(operations[code].integers):
+            numbers[first + k] = NO_NUMBER
+    return numbers
 
 
 class Program(NamedTuple):
@@ -100,8 +120,18 @@ def evaluate(program: Program, values: Sequence[Any]) -> list[Any]:
     """The outputs for some inputs, row by row."""
     env = list(values)
     rows = list(program.rows.tuples())[len(program.inputs) :]
-    run_rows(program.operations, program.constants, rows, env)
-    return [env[n] if n >= 0 else program.constants[-1 - n] for n in program.outputs]
+    with np.errstate(all="ignore"):
+        run_rows(program.operations, program.constants, rows, env)
+    taken = {id(v) for v in (*values, *program.constants)}
+    return [apart(value(n, env, program.constants), taken) for n in program.outputs]
+
+
+def apart(out: Any, taken: set[int]) -> Any:
+    """An output in memory that nothing else reaches."""
+    if type(out) is np.ndarray and (out.base is not None or id(out) in taken or not out.flags.writeable):
+        return out.copy(order="K")
+    taken.add(id(out))
+    return out
 
 
 def run_rows(operations: list[Operation], constants: list[Any], rows: Sequence[Row], env: list[Any]) -> list[Any]:

@@ -18,14 +18,13 @@ import numpy as np
 
 from gradviz.plan.loop import Body, Carry, Count, Listed, Out, Same
 from gradviz.plan.operation import Meta, Operation, Slot, meta_of, pick, take, take_number
-from gradviz.plan.program import Program, Rows
+from gradviz.plan.program import Program, Rows, value_numbers
 
 MIN_COUNT = 8  # iterations; fewer are as well left written out
 MIN_ROWS = 40
 GRAMS = (3, 16, 64)  # operations in a row that have to come again to suggest a period; a long body repeats itself in small
 CANDIDATES = 8  # of each length
 LONGEST = 20_000  # rows of a body
-NO_NUMBER = -(1 << 62)  # stands for an integer operand where numbers of values are meant
 
 
 def reroll(program: Program) -> Program:
@@ -37,7 +36,7 @@ def reroll(program: Program) -> Program:
 
 def roll_once(program: Program) -> Program | None:
     """Roll the loops of one period, the one that covers most; None if there are none."""
-    numbers = value_numbers(program)
+    numbers = value_numbers(program.operations, program.rows)
     best: list[Stretch] = []
     covered = 0
     for period in periods(program.rows.codes[len(program.inputs) :]):
@@ -46,16 +45,6 @@ def roll_once(program: Program) -> Program | None:
         if covers > 1.2 * covered:
             best, covered = found, covers
     return Rolling(program, numbers, best).result() if best else None
-
-
-def value_numbers(program: Program) -> np.ndarray:
-    """The operands of all rows, with those that are plain integers blotted out."""
-    rows = program.rows
-    numbers = rows.operands.copy()
-    for code, made in enumerate(program.operations):
-        for k in np.flatnonzero(made.integers):
-            numbers[rows.starts[:-1][rows.codes == code] + k] = NO_NUMBER
-    return numbers
 
 
 def periods(codes: np.ndarray) -> list[int]:

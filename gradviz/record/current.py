@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -11,11 +13,14 @@ from gradviz.record.recording import Recording
 
 CURRENT: ContextVar[Any] = ContextVar("CURRENT", default=None)
 OPEN: list[Any] = []  # recordings, oldest first
+NOBODY = object()  # stands in CURRENT while nothing is to be recorded
 
 
 def current_recorder() -> Any:
     """The scribe that new tapes report to, or None."""
     recording = CURRENT.get()
+    if recording is NOBODY:
+        return None
     if recording is None:
         if guard.recorder_wanted():
             return Recording("forbid").scribe()
@@ -24,3 +29,13 @@ def current_recorder() -> Any:
         mine = threading.get_ident()
         recording = next((r for r in reversed(OPEN) if mine not in r.threads_before), None)
     return recording.scribe() if recording is not None and recording.open else None
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """What runs inside is seen by no recording."""
+    token = CURRENT.set(NOBODY)
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)

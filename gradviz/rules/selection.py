@@ -138,7 +138,8 @@ def choose(a, choices, out=None, mode="raise"):
 def piecewise(x, condlist, funclist, *args: Any, **kw: Any):
     if np.isscalar(condlist) or (np.ndim(condlist[0]) == 0 and np.ndim(x) != 0):
         condlist = [condlist]
-    conditions = [np.asarray(bottom(condition), dtype=bool) for condition in condlist]
+    plain = [bottom(condition) for condition in condlist]
+    conditions = [np.astype(c, bool) if hasattr(c, "dtype") else np.asarray(c, bool) for c in plain]
     if len(funclist) == len(conditions) + 1:
         conditions.append(~np.any(conditions, axis=0))
     elif len(funclist) != len(conditions):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array, bottom, constant
-from gradviz.engine.cotangent import add_at, fit
+from gradviz.engine.cotangent import add_at, fit, lifted
 from gradviz.engine.mutate import assign
 from gradviz.engine.rule import RULES, composed, rule
 from gradviz.errors import ConversionError
@@ -103,6 +103,7 @@ def added_at(a, index, value):
     a = a.copy()
     if isinstance(value, Array) and not isinstance(a, Array):
         a = constant(a)
+    a = lifted(a, value, index)
     add_at(a, index, value)
     return a
 

@@ -12,7 +12,7 @@ import numpy as np
 from gradviz.engine.array import Array, can_be_shared, snapshot, strip
 from gradviz.engine.backward import backward
 from gradviz.engine.call import escaped
-from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
+from gradviz.engine.cotangent import Indexed, Owned, lifted, owned, zeros
 from gradviz.engine.like import Like, like
 from gradviz.engine.tape import Tape, alive
 from gradviz.errors import NotDifferentiableError, RuleError
@@ -116,6 +116,7 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
         Like(*like(value)) if hasattr(value, "dtype") or isinstance(value, (float, complex)) else None
         for value in values
     ]
+    captures = [value if hasattr(value, "lift") else None for value in values]
     del result, outs
 
     def pull(ct: Any) -> tuple[Any, ...]:
@@ -136,7 +137,7 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
                 and np.dtype(want.dtype).kind != "c"
             ):
                 raise NotDifferentiableError(f"a cotangent is complex, the result of {name_of(f)} there is real")
-        seeds = [(v, as_cotangent(c)) for v, c in zip(variables, cts, strict=True) if v >= 0]
+        seeds = [(v, lifted(as_cotangent(c), n)) for v, c, n in zip(variables, cts, captures, strict=True) if v >= 0]
         with run.spans("backward"):
             return run.collect(seeds, free=False)
 
@@ -246,7 +247,9 @@ class Run:
             return type(leaf)(ct)
         if type(leaf) is np.ndarray:
             return np.asarray(ct, want.dtype)
-        return ct if not isinstance(leaf, np.generic) else leaf.dtype.type(ct)
+        if isinstance(leaf, np.generic):
+            return leaf.dtype.type(ct)
+        return leaf.in_kind(ct) if hasattr(leaf, "in_kind") else ct
 
 
 def check_argnum(argnum: int, args: tuple[Any, ...], f: Callable[..., Any]) -> int:

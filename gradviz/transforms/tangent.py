@@ -52,6 +52,8 @@ def _in_kind(tangent: Any, value: Any) -> Any:
     """A tangent as its value is: zeros where there is none, a scalar where the value is one."""
     if tangent is None:
         tangent = np.zeros_like(value)
+    if hasattr(value, "in_kind"):
+        return value.in_kind(tangent)
     return tangent[()] if isinstance(value, np.generic | float | complex) and type(tangent) is np.ndarray else tangent
 
 

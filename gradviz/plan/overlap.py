@@ -1,0 +1,34 @@
+"""Which arrays share memory with one that is going to be overwritten?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+ndarray = np.ndarray
+
+
+def overlapping(values: Sequence[Any], written: Collection[int]) -> tuple[int, int] | None:
+    """The positions of an array among ``written`` and of another that shares memory with it; None if there are none.
+
+    Arrays that are no views share memory with none but themselves, so that most calls end at the first test.
+    """
+    arrays = [(k, value) for k, value in enumerate(values) if type(value) is ndarray and value.size]
+    if all(value.base is None for _, value in arrays) and len({id(value) for _, value in arrays}) == len(arrays):
+        return None
+    spans = sorted((*span(value), k) for k, value in arrays)
+    reached: list[tuple[int, int]] = []  # (last byte, position) of arrays that began earlier and reach on
+    for first, last, k in spans:
+        reached = [(end, other) for end, other in reached if end > first]
+        for _, other in reached:
+            if (k in written or other in written) and np.shares_memory(values[k], values[other]):
+                return (k, other) if k in written else (other, k)
+        reached.append((last, k))
+    return None
+
+
+def span(value: ndarray) -> tuple[int, int]:
+    """First byte, and the one behind the last."""
+    return np.lib.array_utils.byte_bounds(value)

@@ -1,0 +1,50 @@
+"""What a call must have in common with another to run the same plan: the kinds of its arguments, and the values of the fixed ones."""
+
+from __future__ import annotations
+
+import enum
+import types
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from gradviz.errors import CaptureError
+from gradviz.plan.captured import Captured
+
+ndarray = np.ndarray
+STATIC = (int, str, bytes, type(None), type(Ellipsis), type, np.dtype, enum.Enum, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+
+
+def is_input(leaf: Any) -> bool:
+    """Whether an argument is a number or an array, which may be another at each call."""
+    kind = type(leaf)
+    return kind is ndarray or kind is float or kind is complex or isinstance(leaf, (np.number, np.bool_))
+
+
+def kind_of(leaf: Any) -> Hashable:
+    """What calls that run the same plan have in common in one argument."""
+    kind = type(leaf)
+    if kind is ndarray:
+        flags = leaf.flags
+        return leaf.shape, leaf.dtype, flags.c_contiguous, flags.f_contiguous
+    if is_input(leaf):
+        return kind
+    return (kind, leaf) if isinstance(leaf, STATIC) else (kind, id(leaf))
+
+
+def check(leaf: Any, name: str) -> None:
+    """Refuse what can be neither an input nor fixed."""
+    if isinstance(leaf, (np.random.Generator, np.random.RandomState)):
+        raise CaptureError(
+            f"{name} is a source of random numbers: a plan would repeat the numbers that were drawn when it was captured. Draw them before "
+            f"the call and pass them as an array."
+        )
+    if isinstance(leaf, Captured):
+        return
+    if isinstance(leaf, ndarray) and (type(leaf) is not ndarray or leaf.dtype.kind not in "biufc"):
+        what = type(leaf).__name__ if type(leaf) is not ndarray else f"array of dtype {leaf.dtype}"
+        raise CaptureError(f"{name} is of type {what}: plans compute with plain arrays of numbers. Pass np.asarray(x, float).")
+    if hasattr(leaf, "__cuda_array_interface__") or hasattr(type(leaf), "get"):
+        if hasattr(leaf, "dtype"):
+            raise CaptureError(f"{name} lies on a device: plans run on the host. Call the function without gv.compile.")
