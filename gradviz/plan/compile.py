@@ -70,7 +70,7 @@ class Path:
             randomness.check(run)
             numbers = tuple([output_number(run, out) for out in outs])
         del result, args, kwargs
-        self.written = tuple((run.inputs.index(x), count + k) for k, x in enumerate(written))
+        self.written = tuple((position(x, run.inputs), count + k) for k, x in enumerate(written))
         self.count = count
         changed = run.constants.changed()
         if changed is not None:
@@ -87,7 +87,7 @@ class Path:
         self.names = [r.name for r in references.arrays]
         self.sites = [run.line(site) for site in run.constants.sites.values() if site >= 0]
         self.program = reroll(self.raw)
-        self.plan = Plan(self.program, donated)
+        self.plan = Plan(self.program, donated, self.written)
 
     def outside(self) -> list[Any]:
         """The arrays that the function refers to, as they are now."""
@@ -95,10 +95,12 @@ class Path:
 
     def run(self, values: list[Any]) -> Any:
         """The result for some inputs."""
-        outs = self.plan.run(values + self.outside())
-        for source, at in self.written:
-            np.copyto(values[source], outs[at])
-        return unflatten(self.structure, outs[: self.count])
+        return unflatten(self.structure, self.plan.run(values + self.outside()))
+
+
+def position(one: Any, among: Sequence[Any]) -> int:
+    """Where an object stands; captured arrays must not be compared."""
+    return next(k for k, other in enumerate(among) if other is one)
 
 
 def output_number(run: Capture, out: Any) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradviz.plan import kernel as k
 from gradviz.plan.block import NOTHING, Node, Value
-from gradviz.plan.operation import Meta, Slot, put, take, take_number
+from gradviz.plan.operation import Meta, Slot, put, python_number, take, take_number
 from gradviz.plan.run_llvm import supported
 from gradviz.plan.simplify import full
 from gradviz.plan.views import Place, Places, c_strides
@@ -448,7 +448,7 @@ def typed_call(node: Node) -> tuple[str, list[Value], list[np.dtype[Any]], np.dt
     if node.function is np.astype:
         x = node.inputs[0]
         return ("cast", [x], [x.meta.dtype], out) if supported("cast", [code(x.meta.dtype)], code(out)) else None
-    if node.function is np.broadcast_to:
+    if node.function is np.broadcast_to or node.function is python_number:
         x = node.inputs[0]
         return "cast", [x], [x.meta.dtype], out
     values = arguments(node)

@@ -49,11 +49,16 @@ class Placement:
     homes : where each value that owns memory lives
     arena_nbytes : size of the arena
     copies : the copies that are left, with the reason for each
-    taken : donated inputs whose memory is used again, and for which result
+    taken : inputs whose memory is used again, and for which result
+    written : results that the function has written into an input: number of the input -> value
     """
 
-    def __init__(self, block: Block, steps: list[Step], places: Places, donated: frozenset[int]) -> None:
+    def __init__(
+        self, block: Block, steps: list[Step], places: Places, donated: frozenset[int], written: dict[int, int]
+    ) -> None:
         self.block, self.steps, self.places = block, steps, places
+        self.written = {n: block.results[k] for n, k in written.items()}
+        self.handed = [v for k, v in enumerate(block.results) if k not in written.values()]
         self.homes: dict[Value, Home] = {}
         self.copies: list[Copy] = []
         self.taken: dict[int, Value] = {}
@@ -101,12 +106,12 @@ class Placement:
         """Results that can be handed out as they are: each owns its memory, and is handed out once."""
         seen: set[Value] = set()
         again: set[Value] = set()
-        for v in self.block.results:
+        for v in self.handed:
             root = self.places[v].root
             again |= {root} & seen
             seen.add(root)
         return {
-            v for v in self.block.results
+            v for v in self.handed
             if self.places[v].root is v and v not in again and not v.is_constant and v not in self.input_number and v.meta.kind == "array"
         }  # fmt: skip
 
@@ -134,7 +139,7 @@ class Placement:
         for m, other in enumerate(lowered.operands):
             alone = sum(o.root is other.root for o in lowered.operands) == 1
             if alone and not other.written and self._gives_way(number, other, value) and same_entries(lowered.kernel, m, n):
-                if value in self.results and self.homes[other.root].kind != "input":
+                if (value in self.results or value in self.written.values()) and self.homes[other.root].kind != "input":
                     continue
                 self._take_over(other.root, value)
                 return joined(lowered, m, n)
@@ -150,8 +155,17 @@ class Placement:
             return False
         kind = self.homes[root].kind
         if kind == "input":
-            return root in self.donated and value in self.results and root.meta == value.meta and number > self.last_guard
-        return kind in ("arena", "donated", "output")
+            return self._may_lie_in(value, root) and number > self.last_guard
+        return kind == "arena"
+
+    def _may_lie_in(self, value: Value, root: Value) -> bool:
+        """Whether a result may lie in the memory of an input."""
+        n = self.input_number[root]
+        if root.meta != value.meta or n in self.taken:
+            return False
+        if n in self.written:
+            return self.written[n] is value
+        return root in self.donated and value in self.results and value not in self.written.values()
 
     def _take_over(self, root: Value, value: Value) -> None:
         home = self.homes[root]
@@ -167,7 +181,7 @@ class Placement:
         """Memory for an array that a step writes parts of, starting from what ``first`` is."""
         root = self.places[first].root
         if first is root and self._gives_way(number, Operand(root, 0, False), value) and not (
-            value in self.results and self.homes[root].kind == "arena"
+            (value in self.results or value in self.written.values()) and self.homes[root].kind == "arena"
         ):  # fmt: skip
             self._take_over(root, value)
             return
@@ -182,7 +196,8 @@ class Placement:
             return "a constant"
         if root in self.input_number:
             n = self.input_number[root]
-            return f"input {n} is the caller's (donate it)" if root not in self.donated else f"input {n} is read later"
+            free = root in self.donated or n in self.written
+            return f"input {n} is the caller's (donate it)" if not free else f"input {n} is read later"
         if root in {self.places[v].root for v in self.block.results}:
             return "returned as it was before the write"
         if self.until.get(root, 0) > number:
@@ -190,13 +205,13 @@ class Placement:
         return "a part of an array"
 
     def _new(self, value: Value, number: int) -> None:
+        if number > self.last_guard:
+            for root in self.input_number:
+                if self.until.get(root, -1) < number and self._may_lie_in(value, root):
+                    self._take_over(root, value)
+                    return
         if value in self.results:
-            donor = next((v for v in self.donated if v.meta == value.meta and self.homes[v].kind == "input"
-                          and self.input_number[v] not in self.taken and self.until.get(v, -1) < number > self.last_guard), None)  # fmt: skip
-            if donor is not None:
-                self._take_over(donor, value)
-            else:
-                self.homes[value] = Home("output", 0)
+            self.homes[value] = Home("output", 0)
             return
         size = -(-max(value.meta.nbytes, 1) // ALIGN) * ALIGN
         fits = [(have, at) for at, have in self._free if have >= size]

@@ -23,17 +23,23 @@ class Plan:
     block : what is left to do, as nodes
     steps : what runs together, in order
     placement : where everything lives
+    donated : inputs that may be overwritten
     """
 
-    def __init__(self, program: Program, donated: frozenset[int] = frozenset()) -> None:
-        self.program = program
+    def __init__(
+        self, program: Program, donated: frozenset[int] = frozenset(), written: Sequence[tuple[int, int]] = ()
+    ) -> None:
+        self.program, self.donated = program, donated
         self.block = simplify(batch(simplify(read(program))))
         self.steps, places = fuse(self.block)
-        self.placement = Placement(self.block, self.steps, places, donated)
+        self.placement = Placement(self.block, self.steps, places, donated, dict(written))
         self.frames = [Frame(self.block, self.steps, self.placement)]
 
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """The outputs for inputs of the kinds it was made for. Raises `Mismatch` before anything is overwritten."""
+        """The outputs for inputs of the kinds it was made for, without those that are written into inputs.
+
+        Raises `Mismatch` before anything is overwritten.
+        """
         try:
             frame = self.frames.pop()
         except IndexError:  # all are in use, by other threads

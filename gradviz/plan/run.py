@@ -291,14 +291,24 @@ class Writer:
             for n, places in self.patches.items():
                 head.append(f"a = {ADDRESS.format(name=f'inputs[{n}]')}")
                 head += [f"{self.bind(table)}[{place}] = a + {offset}" for table, place, offset in places]
-        self.source = "\n    ".join([*head, *self.lines, f"return [{', '.join(runs([self.result(v) for v in frame.block.results]))}]"])
+        outs = f"[{', '.join(runs([self.result(v) for v in frame.placement.handed]))}]"
+        back = [
+            f"np.copyto(inputs[{n}], {self.value(v)})"
+            for n, v in frame.placement.written.items()
+            if frame.placement.home(v)[:2] != ("donated", n) or frame.places[v].root is not v
+        ]
+        tail = [f"outs = {outs}", *back, "return outs"] if back else [f"return {outs}"]
+        self.source = "\n    ".join([*head, *self.lines, *tail])
         exec(f"def run(inputs):\n    {self.source}", self.space)  # noqa: S102 - the text is made of names of ours alone
         return self.space["run"]
 
     def result(self, value: Value) -> str:
         """Source text for a result, in memory of its own."""
         placement = self.frame.placement
-        if value in placement.results and placement.homes[value].kind in ("output", "donated", "made"):
+        home = placement.home(value)
+        if home.kind == "donated" and self.frame.places[value].root is value:
+            return self.names[value]
+        if value in placement.results and home.kind in ("output", "made"):
             return self.names[value]
         if value.meta.kind != "array":
             return self.value(value)
