@@ -129,6 +129,10 @@ class Lowering:
             return self.counter(value)
         if value.is_constant and np.ndim(value.constant) == 0:
             return self.constant(value.constant, value.meta.dtype)
+        if value in self.arrays and not self.arrays[value].strides and not self.grid:
+            ref, made = self.arrays[value], self.name()
+            self.body.append(k.Load(made, ref.number, ref.offset, ref.steps, ref.index))
+            return made
         if value in self.inner or value in self.arrays:
             raise CannotLower
         if value.maker is not None and value.maker.function is full:
@@ -276,7 +280,9 @@ class Lowering:
     def take(self, node: Node) -> None:
         x = node.inputs[0]
         ref = self.at(self.array(x), node.args[1], node.inputs, x.meta.shape)
-        if ref.strides:
+        if len(node.out.meta.shape) != (0 if self.loops and not self.grid else len(self.grid)) or ref.strides:
+            if node.out in self.wanted:
+                raise CannotLower
             self.arrays[node.out] = ref
             return
         self.names[node.out] = made = self.name()

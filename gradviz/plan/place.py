@@ -71,6 +71,7 @@ class Placement:
         self.arena_nbytes = 0
         self._live: list[tuple[int, Value]] = []
         self._sizes: dict[int, int] = {}
+        self._gone: set[Value] = set()  # whose memory is another's by now
         for v, n in self.input_number.items():
             self.homes[v] = Home("input", n)
         for number, step in enumerate(steps):
@@ -92,7 +93,8 @@ class Placement:
         for number, step in enumerate(self.steps):
             for node in step.nodes:
                 for v in (*inputs_of(node), *node.outputs):
-                    until[self.places[v].root] = number
+                    if isinstance(v.meta, Meta):
+                        until[self.places[v].root] = number
             for job in step.jobs:
                 for operand in job.operands:
                     until[operand.root] = number
@@ -151,7 +153,7 @@ class Placement:
         root = operand.root
         if root.is_constant or operand.offset or root.meta.nbytes != value.meta.nbytes or root.meta.dtype != value.meta.dtype:
             return False
-        if self.until.get(root) != number:
+        if self.until.get(root) != number or root in self._gone:
             return False
         kind = self.homes[root].kind
         if kind == "input":
@@ -168,6 +170,7 @@ class Placement:
         return root in self.donated and value in self.results and value not in self.written.values()
 
     def _take_over(self, root: Value, value: Value) -> None:
+        self._gone.add(root)
         home = self.homes[root]
         if home.kind == "input":
             home = Home("donated", home.at)
@@ -249,12 +252,15 @@ class Placement:
         """Memory for what NumPy computes."""
         if node.function is guard:
             return
-        if node.loop is not None or len(node.outputs) != 1 or not isinstance(node.out.meta, Meta):
+        if node.loop is not None or node.several or not isinstance(node.out.meta, Meta):
             for v in node.outputs:
-                self.homes[v] = Home("made", 0)
+                if isinstance(v.meta, Meta) and v.meta.kind != "array":
+                    self._new(v, number)
+                else:
+                    self.homes[v] = Home("made", 0)
         elif node.function in (put, add_at):
             self._buffer(number, node.out, node.inputs[0], node.site)
-        elif node.function is full or takes_out(node):
+        elif node.function is full or takes_out(node) or node.out.meta.kind != "array":
             self._new(node.out, number)
         else:
             self.homes[node.out] = Home("made", 0)

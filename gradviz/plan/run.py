@@ -17,7 +17,7 @@ import numpy as np
 from gradviz.plan.block import NOTHING, Block, Node, Value, run_loop
 from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Operand
-from gradviz.plan.operation import Operation, Slot, add_at, filled, guard, put
+from gradviz.plan.operation import Meta, Operation, Slot, add_at, filled, guard, put
 from gradviz.plan.place import Placement, takes_out
 from gradviz.plan.program import checked
 from gradviz.plan.run_llvm import compile_kernel
@@ -100,7 +100,7 @@ class Writer:
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
-        self.space: dict[str, Any] = {"np": np, "word_at": word_at}
+        self.space: dict[str, Any] = {"np": np, "word_at": word_at, "own": own}
         self.lines: list[str] = []
         self.names: dict[Value, str] = {v: f"inputs[{n}]" for n, v in enumerate(frame.block.inputs)}
         self.patches: dict[int, list[tuple[Any, int, int]]] = {}  # input -> (table, place, offset)
@@ -182,16 +182,19 @@ class Writer:
     def made(self, node: Node) -> None:
         """A call that makes memory of its own."""
         text = self.call(node)
-        if len(node.outputs) > 1:
-            names = [self.name(v) for v in node.outputs]
-            self.lines.append(f"{', '.join(names)} = {text}")
+        if node.several:
+            self.keep(node.outputs, text)
         else:
-            names = [self.name(node.out)]
-            self.lines.append(f"{names[0]} = {text}")
-        for v, name in zip(node.outputs, names, strict=True):
-            if v.meta.kind == "array":
-                self.lines.append(f"{name} = np.ascontiguousarray({name}).reshape({v.meta.shape})")
-            self.arrive(v)
+            self.keep(node.outputs, f"({text},)")
+
+    def keep(self, values: list[Value], text: str) -> None:
+        """Give names or places to the several results of a call."""
+        names = [self.name(v) if not isinstance(v.meta, Meta) or v.meta.kind == "array" else f"{self.bind(self.frame.array(v))}[()]" for v in values]
+        self.lines.append(f"{', '.join(names)}, = {text}")
+        for v, name in zip(values, names, strict=True):
+            if isinstance(v.meta, Meta) and v.meta.kind == "array":
+                self.lines.append(f"{name} = own({name}, inputs)")
+                self.arrive(v)
 
     def name(self, value: Value) -> str:
         self.names[value] = f"w{len(self.names)}"
@@ -206,9 +209,11 @@ class Writer:
             self.arrive(value)
         elif home.kind == "donated":
             self.names[value] = f"inputs[{home.at}]"
-        elif self.frame.array(value) is not None:
-            self.names[value] = self.bind(self.frame.array(value))
-        target = self.names[value]
+        else:
+            fixed = self.bind(self.frame.array(value))
+            if value.meta.kind == "array":
+                self.names[value] = fixed
+        target = self.names[value] if value.meta.kind == "array" else fixed
         if first is not None and not self.same_memory(value, first):
             if first.maker is not None and first.maker.function is full:
                 self.lines.append(f"{target}.fill({self.bind(first.maker.args[1])})")
@@ -234,12 +239,7 @@ class Writer:
         """A loop that no kernel can do, iteration by iteration."""
         outer = sorted({v for v in read_by(node) if not v.is_constant and v.moving is None}, key=id)
         run = self.bind(partial(run_in_python, node, outer))
-        names = [self.name(v) for v in node.outputs]
-        self.lines.append(f"{', '.join(names)}, = {run}([{', '.join(self.value(v) for v in outer)}])")
-        for v, name in zip(node.outputs, names, strict=True):
-            if v.meta.kind == "array":
-                self.lines.append(f"{name} = np.ascontiguousarray({name}).reshape({v.meta.shape})")
-            self.arrive(v)
+        self.keep(node.outputs, f"{run}([{', '.join(self.value(v) for v in outer)}])")
 
     def kernels(self, step: Step) -> None:
         """The kernels of a step, each with all the memory it is run on."""
@@ -275,8 +275,6 @@ class Writer:
 
     def arrive(self, value: Value) -> None:
         """Note the address of memory that is made by the call; kernels ask for it."""
-        if value.meta.kind != "array":
-            return
         name = self.names[value]
         self.lines.append(f"a_{name} = {ADDRESS.format(name=name)}")
 
@@ -354,6 +352,13 @@ def runs(names: list[str]) -> list[str]:
         made.append(names[at] if end == at + 1 else f"*inputs[{numbers[at]} : {numbers[at] + end - at}]")  # type: ignore[operator]
         at = end
     return made
+
+
+def own(array: Any, inputs: list[Any]) -> Any:
+    """What NumPy returned, in memory of its own and in C order."""
+    if array.base is None and array.flags.c_contiguous and not any(array is x for x in inputs):
+        return array
+    return np.array(array, order="C")
 
 
 def flat(template: Any) -> Any:
