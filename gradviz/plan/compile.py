@@ -23,6 +23,7 @@ from gradviz.plan.randomness import Randomness
 from gradviz.plan.references import References
 from gradviz.plan.reroll import reroll
 from gradviz.plan.signature import STATIC, check, is_input, kind_of
+from gradviz.plan.views import layout_of
 from gradviz.record.current import unrecorded
 from gradviz.transforms.trees import flatten, paths, unflatten
 
@@ -87,7 +88,8 @@ class Path:
         self.names = [r.name for r in references.arrays]
         self.sites = [run.line(site) for site in run.constants.sites.values() if site >= 0]
         self.program = reroll(self.raw)
-        self.plan = Plan(self.program, donated, self.written)
+        given = [leaf for leaf in leaves if is_input(leaf)] + self.outside()
+        self.plan = Plan(self.program, donated, self.written, [layout_of(value) for value in given])
 
     def outside(self) -> list[Any]:
         """The arrays that the function refers to, as they are now."""

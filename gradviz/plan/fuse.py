@@ -6,7 +6,7 @@ as far as possible. What no kernel can do is a step of its own, run by NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,10 @@ class Step:
 class Fusing:
     """Puts nodes into steps."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, layouts: Sequence[str]) -> None:
         self.block = block
         self.places = Places()
+        self.places.arrive(block.inputs, layouts)
         self.steps: list[Step] = []
         self.step_of: dict[Value, Step] = {}
         block.nodes = taken_early(block)
@@ -355,9 +356,9 @@ def ordered(steps: list[Step]) -> list[Step]:
     return list(done)
 
 
-def fuse(block: Block) -> tuple[list[Step], Places]:
-    """The steps of a block, in order, and where its values lie."""
-    fusing = Fusing(block)
+def fuse(block: Block, layouts: Sequence[str] = ()) -> tuple[list[Step], Places]:
+    """The steps of a block, in order, and where its values lie; ``layouts`` says how the inputs do."""
+    fusing = Fusing(block, layouts)
     return fusing.run(), fusing.places
 
 

@@ -310,16 +310,13 @@ class Lowering:
 
     def buffer(self, array: Value) -> Ref:
         """Memory that holds an array and may be written to."""
-        if array in self.arrays:
-            ref = self.arrays[array]
-            if ref.scratch or not self.operands[ref.number].written:
-                raise CannotLower
-            return ref
+        ref = self.arrays.get(array)
+        if ref is not None and not ref.scratch and self.operands[ref.number].root is array:
+            return ref  # what was written to it last
         if array in self.inner:
             raise CannotLower
         number = self.parameter(Operand(array, 0, True, array), array.meta.dtype, ())
-        self.arrays[array] = ref = Ref(False, number, 0, (), None, c_strides(array.meta))
-        return ref
+        return Ref(False, number, 0, (), None, c_strides(array.meta))
 
     # loops
 
@@ -329,7 +326,8 @@ class Lowering:
         written = {c.inside for c in loop.carried if is_written(c.inside, c.next)}
         for c in loop.carried:
             if c.inside in written:
-                self.arrays[c.inside] = self.buffer(c.first)
+                self.arrays[c.inside] = whole = self.buffer(c.first)
+                self.operands[whole.number] = self.operands[whole.number]._replace(root=c.inside)
             else:
                 if c.inside.meta.shape not in (self.grid, ()):
                     raise CannotLower

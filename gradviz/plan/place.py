@@ -16,7 +16,7 @@ from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Lowered, Operand
 from gradviz.plan.operation import Meta, add_at, guard, put, updated
 from gradviz.plan.simplify import full
-from gradviz.plan.views import Places
+from gradviz.plan.views import Place, Places, c_strides
 
 ALIGN = 64
 
@@ -136,7 +136,8 @@ class Placement:
         """A home for one result of a kernel; in that of an operand if it may be."""
         value = operand.root
         if operand.first is not None:
-            self._buffer(number, value, operand.first, step.nodes[0].site)
+            read = any(o.root is self.places[operand.first].root for o in lowered.operands)
+            self._buffer(number, value, operand.first, step.nodes[0].site, read)
             return lowered
         for m, other in enumerate(lowered.operands):
             alone = sum(o.root is other.root for o in lowered.operands) == 1
@@ -163,7 +164,9 @@ class Placement:
     def _may_lie_in(self, value: Value, root: Value) -> bool:
         """Whether a result may lie in the memory of an input."""
         n = self.input_number[root]
-        if root.meta != value.meta or n in self.taken:
+        if root.meta != value.meta or n in self.taken or self.places[root] != Place(root, 0, c_strides(root.meta)):
+            return False
+        if n in self.places.copied:
             return False
         if n in self.written:
             return self.written[n] is value
@@ -180,10 +183,10 @@ class Placement:
         if home.kind == "arena":
             self._live.append((home.at, value))
 
-    def _buffer(self, number: int, value: Value, first: Value, site: Any) -> None:
-        """Memory for an array that a step writes parts of, starting from what ``first`` is."""
+    def _buffer(self, number: int, value: Value, first: Value, site: Any, read: bool) -> None:
+        """Memory for an array that a step writes parts of, starting from what ``first`` is; ``read`` if the step reads that as well."""
         root = self.places[first].root
-        if first is root and self._gives_way(number, Operand(root, 0, False), value) and not (
+        if first is root and not read and self._gives_way(number, Operand(root, 0, False), value) and not (
             (value in self.results or value in self.written.values()) and self.homes[root].kind == "arena"
         ):  # fmt: skip
             self._take_over(root, value)
@@ -205,6 +208,8 @@ class Placement:
             return "returned as it was before the write"
         if self.until.get(root, 0) > number:
             return "read later"
+        if root is value:
+            return "read while parts of it are written"
         return "a part of an array"
 
     def _new(self, value: Value, number: int) -> None:
@@ -259,7 +264,8 @@ class Placement:
                 else:
                     self.homes[v] = Home("made", 0)
         elif node.function in (put, add_at):
-            self._buffer(number, node.out, node.inputs[0], node.site)
+            read = any(self.places[v].root is self.places[node.inputs[0]].root for v in node.inputs[1:])
+            self._buffer(number, node.out, node.inputs[0], node.site, read)
         elif node.function is full or takes_out(node) or node.out.meta.kind != "array":
             self._new(node.out, number)
         else:

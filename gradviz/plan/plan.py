@@ -24,14 +24,19 @@ class Plan:
     steps : what runs together, in order
     placement : where everything lives
     donated : inputs that may be overwritten
+    layouts : for each input "C", "F", or "any" for arrays whose entries do not follow each other, which are copied first
     """
 
     def __init__(
-        self, program: Program, donated: frozenset[int] = frozenset(), written: Sequence[tuple[int, int]] = ()
+        self,
+        program: Program,
+        donated: frozenset[int] = frozenset(),
+        written: Sequence[tuple[int, int]] = (),
+        layouts: Sequence[str] = (),
     ) -> None:
         self.program, self.donated = program, donated
         self.block = simplify(batch(simplify(read(program))))
-        self.steps, places = fuse(self.block)
+        self.steps, places = fuse(self.block, layouts)
         self.placement = Placement(self.block, self.steps, places, donated, dict(written))
         self.frames = [Frame(self.block, self.steps, self.placement)]
 

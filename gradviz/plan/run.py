@@ -282,7 +282,10 @@ class Writer:
 
     def function(self) -> Any:
         frame = self.frame
-        head = [f"{self.bind(frame.slots[n])}[()] = inputs[{n}]" for n in frame.numbers]
+        head: list[str] = []
+        for n in frame.places.copied:
+            head += [f"given{n} = inputs[{n}]", f"inputs[{n}] = np.ascontiguousarray(given{n})"]
+        head += [f"{self.bind(frame.slots[n])}[()] = inputs[{n}]" for n in frame.numbers]
         if len(self.patches) > FEW:
             head.append(f"{self.bind(Pointing(self.patches, any(v.meta.nbytes <= v.meta.dtype.itemsize for v in frame.block.inputs if v.meta.kind == 'array')))}(inputs)")
         else:
@@ -291,7 +294,7 @@ class Writer:
                 head += [f"{self.bind(table)}[{place}] = a + {offset}" for table, place, offset in places]
         outs = f"[{', '.join(runs([self.result(v) for v in frame.placement.handed]))}]"
         back = [
-            f"np.copyto(inputs[{n}], {self.value(v)})"
+            f"np.copyto({f'given{n}' if n in frame.places.copied else f'inputs[{n}]'}, {self.value(v)})"
             for n, v in frame.placement.written.items()
             if frame.placement.home(v)[:2] != ("donated", n) or frame.places[v].root is not v
         ]
