@@ -163,6 +163,56 @@ for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute
     setattr(Captured, f"__{_name}__", unary(getattr(operator, f"__{_name}__"), _ufunc))
 
 
+# ---- the same for the commonest numbers, written out: loops over numbers are made of nothing else
+
+SHORT = """
+def compute(self, other):
+    kind = type(other)
+    if kind is FLOAT64:
+        b = other.number
+        y = other.value
+    elif kind is float:
+        y = other
+        b = self.capture.floats.get(y)
+        if b is None:
+            b = self.capture.constant(y)
+    else:
+        return otherwise(self, other)
+    out = self.value {symbol} y
+    capture = self.capture
+    rows = capture.rows
+    made = new(FLOAT64)
+    made.capture = capture
+    made.value = out
+    made.number = len(rows)
+    rows.append((capture.short[{place}] or capture.short_code({place}, ufunc, out), self.number, b))
+    return made
+
+def reflect(self, other):
+    if type(other) is not float:
+        return otherwise_reflected(self, other)
+    b = self.capture.floats.get(other)
+    if b is None:
+        b = self.capture.constant(other)
+    out = other {symbol} self.value
+    capture = self.capture
+    rows = capture.rows
+    made = new(FLOAT64)
+    made.capture = capture
+    made.value = out
+    made.number = len(rows)
+    rows.append((capture.short[{place}] or capture.short_code({place}, ufunc, out), b, self.number))
+    return made
+"""
+for _place, (_name, _symbol) in enumerate({"add": "+", "sub": "-", "mul": "*", "truediv": "/"}.items()):
+    _space: dict[str, Any] = {
+        "FLOAT64": FLOAT64, "new": object.__new__, "ufunc": BINARY[_name], "otherwise": getattr(Captured, f"__{_name}__"),
+        "otherwise_reflected": getattr(Captured, f"__r{_name}__"),
+    }  # fmt: skip
+    exec(SHORT.format(symbol=_symbol, place=_place), _space)  # noqa: S102
+    setattr(FLOAT64, f"__{_name}__", _space["compute"])
+    setattr(FLOAT64, f"__r{_name}__", _space["reflect"])
+
 # ---- methods
 
 METHODS = (

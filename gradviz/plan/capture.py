@@ -53,6 +53,7 @@ class Capture:
         self.codes: dict[Any, int] = {}
         self.constants = Constants()
         self.floats = self.constants.floats
+        self.short = [0, 0, 0, 0]  # codes of +, -, *, / on float64 numbers
         self.inputs: list[Any] = []
         self.outside: dict[int, Captured] = {}  # id of an array that the function refers to -> the input it is
         self.lines = Lines()
@@ -115,6 +116,12 @@ class Capture:
         captured(self, out, 0)  # makes the class for such results
         slots = tuple(Slot(k) for k in range(count))
         code = self.codes[key] = self.find(ufunc, slots, (), out, (False,) * count)
+        return code
+
+    def short_code(self, place: int, ufunc: np.ufunc, out: Any) -> int:
+        """The code of an arithmetic operation on float64 numbers, met for the first time."""
+        code = self.codes.get((ufunc, type(out))) or self.operands_only((ufunc, type(out)), ufunc, 2, out)
+        self.short[place] = code
         return code
 
     def computed(self, ufunc: np.ufunc, operands: tuple[int, ...], out: Any) -> Any:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradviz.engine.array import Array, stored_by
+from gradviz.engine.backward import NUMBERS, NUMBERS_OR_NONE
 from gradviz.engine.cotangent import owned
-from gradviz.engine.straight import SCALARS
+from gradviz.engine.straight import ARRAYS, SCALARS
 from gradviz.errors import ConversionError
 from gradviz.plan.operation import in_kind_of, python_number
 
@@ -289,6 +290,9 @@ def class_for(kind: type) -> Any:
 
 
 FLOAT64, FLOAT = class_for(np.float64), class_for(float)
+ARRAYS.update((CapturedArray, CapturedView))
+NUMBERS.add(FLOAT64)
+NUMBERS_OR_NONE.add(FLOAT64)
 
 
 def captured(capture: Capture, value: Any, number: int) -> Any:
