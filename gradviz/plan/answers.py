@@ -128,11 +128,9 @@ def reflected(operate: Callable[[Any, Any], Any], ufunc: np.ufunc) -> Callable[[
 def in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
     """``x <op>= y``."""
 
-    def compute(self: Captured, other: Any) -> Any:
+    def compute(self: CapturedArray, other: Any) -> Any:
         if isinstance(other, Array):
             return NotImplemented
-        if type(self.value) is not ndarray:
-            return self.capture.call(ufunc, (self, other), {})
         self.capture.compute_into(self, ufunc, (self, other), {})
         return self
 
@@ -156,7 +154,7 @@ COMPARING = {
 for _name, _ufunc in BINARY.items():
     setattr(Captured, f"__{_name}__", binary(getattr(operator, f"__{_name}__"), _ufunc))
     setattr(Captured, f"__r{_name}__", reflected(getattr(operator, f"__{_name}__"), _ufunc))
-    setattr(Captured, f"__i{_name}__", in_place(_ufunc))
+    setattr(CapturedArray, f"__i{_name}__", in_place(_ufunc))
 for _name, _ufunc in COMPARING.items():
     setattr(Captured, f"__{_name}__", binary(getattr(operator, f"__{_name}__"), _ufunc))
 for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CaptureError, EscapedArrayError
-from gradviz.plan.captured import CAPTURED, Captured, CapturedArray, CapturedView, captured, plain
+from gradviz.plan.captured import CAPTURED, CLASSES, FLOAT64, Captured, CapturedArray, CapturedView, captured, plain
 from gradviz.plan.constants import Constants, memory
 from gradviz.plan.operation import (
     Items, Nth, Operation, Sliced, Slot, filled, guard, meta_of, pick, put, put_seen, take,
@@ -200,12 +200,13 @@ class Capture:
             key = (TAKE_ONE, kind) if kind is not ndarray else (TAKE_ONE, out.shape, out.dtype)
             code = self.codes.get(key)
             if code is None:
+                captured(self, out, 0)  # makes the class for such results
                 code = self.codes[key] = self.operation(take, (Slot(0), Slot(1, True)), (), out, (False, True), kind is ndarray)
             row = (code, number, index)
             self.rows.append(row)
             if kind is ndarray:
                 return CapturedView(self, out, len(self.rows) - 1, array, row)  # type: ignore[arg-type]
-            return captured(self, out, len(self.rows) - 1)
+            return CLASSES[kind](self, out, len(self.rows) - 1)
         parts = Parts(self)
         whole = parts.template(array)
         at = parts.index(index)
@@ -227,7 +228,20 @@ class Capture:
                 return  # the second half of ``a[i] += v``
         if type(value) is Array:
             value = strip(value, 0) if value.tape is None else value.__array__()
-        if type(value) not in CAPTURED:
+        kind = type(value)
+        if type(index) is int and (kind is FLOAT64 or kind is float):
+            number, memory = value.number if kind is FLOAT64 else self.constant(value), array.value
+            key = PUT_ONE, memory.shape, memory.dtype, kind
+            code = self.codes.get(key)
+            if code is None:
+                slots = (Slot(0), Slot(1), Slot(2, True))
+                code = self.codes[key] = self.find(put, slots, (), memory, (False, False, True))
+            before = array.number
+            memory[index] = value.value if kind is FLOAT64 else value
+            self.rows.append((code, before, number, index))
+            array.moved(len(self.rows) - 1)
+            return
+        if kind not in CAPTURED:
             value = np.asarray(value, dtype=array.dtype)[()]
         parts = Parts(self)
         whole, what, at = parts.template(array), parts.template(value), parts.index(index)
@@ -349,6 +363,10 @@ class Over(list[Any]):
         raise EscapedArrayError(
             "A value of a compiled function was used after the call. Return what you need from the function instead of keeping it."
         )
+
+
+class PUT_ONE:  # noqa: N801
+    """``array[integer] = number``."""
 
 
 class TAKE_ONE:  # noqa: N801 - a mark in keys
