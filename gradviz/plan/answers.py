@@ -106,8 +106,10 @@ def binary(operate: Callable[[Any, Any], Any], ufunc: np.ufunc) -> Callable[[Any
         kind = type(out)
         key = (ufunc, kind) if kind is not ndarray else (ufunc, out.shape, out.dtype)
         code = capture.codes.get(key) or capture.operands_only(key, ufunc, 2, out)
-        rows = capture.rows
-        rows.append((code, a, b))
+        rows, operands = capture.rows, capture.operands
+        rows.append(code)
+        operands.append(a)
+        operands.append(b)
         return CLASSES[kind](capture, out, len(rows) - 1)
 
     return compute
@@ -183,7 +185,10 @@ def compute(self, other):
     made.capture = capture
     made.value = out
     made.number = len(rows)
-    rows.append((capture.short[{place}] or capture.short_code({place}, ufunc, out), self.number, b))
+    rows.append(capture.short[{place}] or capture.short_code({place}, ufunc, out))
+    append = capture.operands.append
+    append(self.number)
+    append(b)
     return made
 
 def reflect(self, other):
@@ -199,7 +204,10 @@ def reflect(self, other):
     made.capture = capture
     made.value = out
     made.number = len(rows)
-    rows.append((capture.short[{place}] or capture.short_code({place}, ufunc, out), b, self.number))
+    rows.append(capture.short[{place}] or capture.short_code({place}, ufunc, out))
+    append = capture.operands.append
+    append(b)
+    append(self.number)
     return made
 """
 for _place, (_name, _symbol) in enumerate({"add": "+", "sub": "-", "mul": "*", "truediv": "/"}.items()):
