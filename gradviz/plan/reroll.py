@@ -207,15 +207,21 @@ def value_column(program: Program, values: np.ndarray, first: int, period: int) 
     return "carried", (slot, inits)
 
 
+class Column(NamedTuple):
+    """One number for each iteration."""
+
+    numbers: np.ndarray
+    meta: Meta
+
+
 def constant_column(program: Program, values: np.ndarray) -> tuple[str, Any] | None:
     """Another number in each iteration, all of one kind."""
     if not (values < 0).all():
         return None
     numbers = [program.constants[-1 - v] for v in values.tolist()]
     metas = {meta_of(n) for n in numbers}
-    if len(metas) == 1 and metas.pop().kind != "array":
-        return "constants", np.array(numbers)
-    return None
+    meta = metas.pop()
+    return None if metas or meta.kind == "array" else ("constants", Column(np.array(numbers), meta))
 
 
 # ---- writing
@@ -364,6 +370,13 @@ def stacked(meta: Meta, count: int) -> Meta:
     return Meta((count, *meta.shape), meta.dtype, "array")
 
 
+def told(data: Any) -> Any:
+    """What a column says, in a form that can be looked up."""
+    if isinstance(data, Column):
+        return data.numbers.tobytes(), data.meta
+    return (data.tobytes(), data.dtype) if isinstance(data, np.ndarray) else data
+
+
 class Writing:
     """Writes the body of one loop."""
 
@@ -397,7 +410,7 @@ class Writing:
     def _operand(self, kind: str, data: Any) -> tuple[bool, int]:
         if kind == "local":
             return True, self.slots[data]
-        key = kind, (data.tobytes(), data.dtype) if isinstance(data, np.ndarray) else data
+        key = kind, told(data)
         if key not in self.known:
             self.known[key] = getattr(self, f"_{kind}")(data)
         return self.known[key]
@@ -426,11 +439,9 @@ class Writing:
     def _listed(self, values: np.ndarray) -> tuple[bool, int]:
         return self._parameter(Listed(self._outer(self.rolling.constant(values.copy()))))
 
-    def _constants(self, numbers: np.ndarray) -> tuple[bool, int]:
-        meta = meta_of(numbers[0] if numbers.dtype.kind not in "fcib" else numbers[0])
-        kind = "weak" if numbers.dtype in (np.float64, np.complex128, np.int64, np.bool_) else "number"
-        code = self.rolling.entry_operation(meta._replace(kind=kind))
-        whole, at = self.rolling.constant(numbers), self._count((0, 1))
+    def _constants(self, column: Column) -> tuple[bool, int]:
+        code = self.rolling.entry_operation(column.meta)
+        whole, at = self.rolling.constant(column.numbers), self._count((0, 1))
         self.rows.append((code, [(False, whole), at]))
         return True, len(self.rows) - 1
 
