@@ -15,6 +15,7 @@ from gradviz.plan.block import Block, Node, Value, inputs_of
 from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Lowered, Operand
 from gradviz.plan.operation import Meta, add_at, guard, put, updated
+from gradviz.plan.products import product
 from gradviz.plan.simplify import full
 from gradviz.plan.views import Place, Places, c_strides
 
@@ -266,7 +267,7 @@ class Placement:
         elif node.function in (put, add_at):
             read = any(self.places[v].root is self.places[node.inputs[0]].root for v in node.inputs[1:])
             self._buffer(number, node.out, node.inputs[0], node.site, read)
-        elif node.function is full or takes_out(node) or node.out.meta.kind != "array":
+        elif node.function is full or node.function is product or takes_out(node) or node.out.meta.kind != "array":
             self._new(node.out, number)
         else:
             self.homes[node.out] = Home("made", 0)

@@ -9,6 +9,7 @@ from gradviz.plan.batch import batch
 from gradviz.plan.block import read
 from gradviz.plan.fuse import fuse
 from gradviz.plan.place import Placement
+from gradviz.plan.products import products
 from gradviz.plan.program import Program
 from gradviz.plan.run import Frame
 from gradviz.plan.simplify import simplify
@@ -35,7 +36,7 @@ class Plan:
         layouts: Sequence[str] = (),
     ) -> None:
         self.program, self.donated = program, donated
-        self.block = simplify(batch(simplify(read(program))))
+        self.block = products(simplify(batch(simplify(read(program)))))
         self.steps, places = fuse(self.block, layouts)
         self.placement = Placement(self.block, self.steps, places, donated, dict(written))
         self.frames = [Frame(self.block, self.steps, self.placement)]
@@ -50,6 +51,6 @@ class Plan:
         except IndexError:  # all are in use, by other threads
             frame = Frame(self.block, self.steps, self.placement)
         try:
-            return frame.run(values)
+            return frame.run(list(values) if frame.places.copied else values)
         finally:
             self.frames.append(frame)
