@@ -66,6 +66,7 @@ class Fusing:
         for step in list(self.steps):
             if step.grid is not None:
                 self.lower(step)
+        self.drop_fills()
         side_by_side(self.steps)
         return ordered(self.steps)
 
@@ -231,6 +232,22 @@ class Fusing:
             step.jobs = [Lowering(step.nodes, step.grid, self.places, wanted).run()]
         except CannotLower:
             self.split(step)
+
+    def drop_fills(self) -> None:
+        """Arrays of one number that kernels read as a number need not be made."""
+        read: set[Value] = {self.places[v].root for v in self.results}
+        for step in self.steps:
+            for job in step.jobs:
+                for operand in job.operands:
+                    read.add(operand.root)
+                    if operand.first is not None:
+                        read.add(self.places[operand.first].root)
+            if not step.jobs:
+                read |= {self.places[v].root for node in step.nodes for v in inputs_of(node)}
+        gone = {s for s in self.steps if s.nodes[0].function is full and s.nodes[0].out not in read}
+        self.steps = [s for s in self.steps if s not in gone]
+        for step in self.steps:
+            step.before -= gone
 
     def split(self, step: Step) -> None:
         """Give each node of a group a step of its own: together they are no kernel."""

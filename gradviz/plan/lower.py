@@ -13,7 +13,7 @@ import numpy as np
 from gradviz.plan import kernel as k
 from gradviz.plan.block import NOTHING, Node, Value
 from gradviz.plan.operation import Meta, Slot, put, python_number, take, take_number
-from gradviz.plan.run_llvm import supported
+from gradviz.plan.runner import supported
 from gradviz.plan.simplify import full
 from gradviz.plan.views import Place, Places, c_strides
 
@@ -457,7 +457,7 @@ def typed_call(node: Node) -> tuple[str, list[Value], list[np.dtype[Any]], np.dt
         return "cast", [x], [x.meta.dtype], out
     values = arguments(node)
     if values is None:
-        return None
+        return typed_by_option(node)
     if node.function is np.where:
         if len(values) != 3:
             return None
@@ -471,6 +471,17 @@ def typed_call(node: Node) -> tuple[str, list[Value], list[np.dtype[Any]], np.dt
     if not isinstance(node.function, np.ufunc) or node.function.nout != 1 or node.function.signature is not None:
         return None
     return typed_ufunc(node.function, values)
+
+
+def typed_by_option(node: Node) -> Any:
+    """``ufunc(x, y, dtype=...)``: computed in that dtype."""
+    if [name for name, _ in node.kwargs] != ["dtype"] or not isinstance(node.function, np.ufunc) or node.function.nout != 1:
+        return None
+    if len(node.inputs) != len(node.args) or not all(isinstance(v.meta, Meta) for v in node.inputs):
+        return None
+    dtype, name = np.dtype(node.kwargs[0][1]), node.function.__name__
+    dtypes = [dtype] * len(node.inputs)
+    return (name, node.inputs, dtypes, dtype) if dtype == node.out.meta.dtype and known(name, dtypes, dtype) else None
 
 
 def typed_ufunc(ufunc: np.ufunc, values: list[Value]) -> Any:

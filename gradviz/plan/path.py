@@ -65,8 +65,9 @@ class Path:
         self.positions = [k for k, leaf in enumerate(leaves) if is_input(leaf)]
         self.everything = len(self.positions) == len(leaves)
         self.wrap = wrapper(self.structure)
+        self.donated = donated
         given = [leaves[k] for k in self.positions] + self.outside()
-        self.plan = Plan(self.program, donated, self.written, [layout_of(value) for value in given])
+        self.plan = Plan(self.program, donated, self.written, [layout_of(value) for value in given], len(self.raw.rows))
 
     def _capture(self, f: Callable[..., Any], leaves: list[Any], structure: Any) -> None:
         run = Capture()

@@ -78,6 +78,47 @@ class Placement:
         for number, step in enumerate(steps):
             self._step(number, step)
             self._release(number)
+        for v in self.handed:
+            self._hand(v)
+
+    def _hand(self, value: Value) -> None:
+        """Enter the copy of a result that cannot be handed out as it is."""
+        if not isinstance(value.meta, Meta) or value.meta.kind != "array":
+            return
+        root = self.places[value].root
+        home = self.home(value)
+        if value in self.results and home.kind != "donated":
+            return
+        if home.kind == "donated" and root is value:
+            if self.block.inputs[home.at] in self.donated:
+                return
+            reason = f"returned, and written into input {home.at}, which is not donated"
+        elif root.is_constant:
+            reason = "returned, and a constant"
+        elif root in self.input_number:
+            reason = f"returned, and memory of input {self.input_number[root]}"
+        else:
+            reason = "returned twice" if root is value else "returned, and a part of another array"
+        site = value.maker.site if value.maker is not None else None
+        self.copies.append(Copy(len(self.steps), value.meta.nbytes, reason, site))
+
+    def unused(self, n: int) -> str | None:
+        """Why the memory of a donated input is not used again; None if it is."""
+        root = self.block.inputs[n]
+        if n in self.taken or root.meta.kind != "array":
+            return None
+        alike = [v for v in self.handed if isinstance(v.meta, Meta) and v.meta == root.meta]
+        if not alike:
+            return f"no result is of its kind, {root.meta}"
+        if self.places[root] != Place(root, 0, c_strides(root.meta)) or n in self.places.copied:
+            return "its entries do not follow each other in C order, and those of results do"
+        if self.until.get(root, -1) >= len(self.steps):
+            return "it is returned as it is"
+        reader = next((node for step in reversed(self.steps) for node in step.nodes if any(self.places[v].root is root for v in inputs_of(node))), None)
+        free = [v for v in alike if self.home(v).kind != "donated"]
+        if not free:
+            return "every result of its kind already has the memory of another donated argument"
+        return f"it is still read (by {reader.name if reader else 'nothing'}) when the results of its kind are made"
 
     def home(self, value: Value) -> Home:
         """Where the memory of a value is, also of one that looks at another."""

@@ -22,7 +22,7 @@ from gradviz.plan.operation import Meta, Operation, Slot, add_at, filled, guard,
 from gradviz.plan.place import Placement, takes_out
 from gradviz.plan.products import product
 from gradviz.plan.program import checked
-from gradviz.plan.run_llvm import compile_kernel
+from gradviz.plan.runner import compile_kernel
 from gradviz.plan.simplify import full
 from gradviz.plan.threads import cores
 
@@ -56,6 +56,7 @@ class Frame:
         self.fixed: dict[Value, Any] = {}
         self.writer = Writer(self)
         self.compile_ns = 0
+        self.scratch_nbytes = 0
         for step in steps:
             self.writer.step(step)
         self.run: Callable[[Sequence[Any]], list[Any]] = self.writer.function()
@@ -301,6 +302,7 @@ class Writer:
             compiled = compile_kernel(kernel)
             self.frame.compile_ns += compiled.compile_ns
             call = compiled.bind([kernel.grid[0] if kernel.grid else 1] * len(jobs), threads=cores())
+            self.frame.scratch_nbytes += call.nbytes
             for n, operands in enumerate(jobs):
                 for k, operand in enumerate(operands):
                     if operand.written:
