@@ -5,8 +5,8 @@ from gradviz.devices.sim import simulate
 from gradviz.engine.array import Array
 from gradviz.engine.rule import rule
 from gradviz.notebook import load_ipython_extension
-from gradviz.record.guard import forbid
 from gradviz.plan.compile import compile  # noqa: A004 - as torch and re say it
+from gradviz.record.guard import forbid
 from gradviz.report.profile import Profile, compare, load
 from gradviz.report.recording import profile, span
 from gradviz.transforms.checkpoint import checkpoint
@@ -18,6 +18,7 @@ from gradviz.transforms.tangent import hvp, jvp
 from gradviz.version import __version__
 
 __all__ = [
-    "Array", "Profile", "__version__", "checkpoint", "compare", "compile", "fold", "forbid", "grad", "hessian", "hvp", "jacobian", "jvp", "load",
-    "load_ipython_extension", "numpy", "profile", "rule", "rules", "scan", "simulate", "span", "stop_gradient", "value_and_grad", "vjp",
+    "Array", "Profile", "__version__", "checkpoint", "compare", "compile", "fold", "forbid", "grad", "hessian", "hvp", "jacobian", "jvp",
+    "load", "load_ipython_extension", "numpy", "profile", "rule", "rules", "scan", "simulate", "span", "stop_gradient",
+    "value_and_grad", "vjp",
 ]  # fmt: skip

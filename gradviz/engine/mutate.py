@@ -26,7 +26,9 @@ from gradviz.record.events import Reason
 Views = tuple[tuple[Rule, tuple[Any, ...]], ...]
 
 take = rule(getitem, signature="a, index", name="getitem", view=True, linear="each", constant=("index",))
-take.run = lambda a, index: (lifted(a, index) if type(a) is np.ndarray else a)[index]  # an index may be captured for a plan
+take.run = lambda a, index: (lifted(a, index) if type(a) is np.ndarray else a)[
+    index
+]  # an index may be captured for a plan
 
 
 def assign(array: Array, index: Any, value: Any) -> None:

@@ -21,7 +21,7 @@ from gradviz.engine.tape import Tape
 
 ndarray = np.ndarray
 SCALARS = {float, complex, np.float64, np.float32, np.complex128, np.complex64}  # one type, one dtype; plans add theirs
-ARRAYS = {ndarray}  # arrays whose parts are taken on the short path; plans add theirs
+ARRAYS: set[Any] = {ndarray}  # arrays whose parts are taken on the short path; plans add theirs
 REALS = {float, np.float64}  # a number of either takes the cotangent of a number as it is; plans add theirs
 HOST = frozenset({ndarray, *SCALARS})  # values whose calls are recorded on a short path too
 FLOAT64 = np.dtype(np.float64)

@@ -9,8 +9,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-import numpy as np
-
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CompileWarning, DonationError
 from gradviz.plan.captured import Captured
@@ -261,13 +259,13 @@ def why(found: list[Path]) -> str:
     """What made a function go so many ways: the reads that differ, or what it refers to."""
     reads = [path.reads for path in found]
     if len({path.reads for path in found}) > 1:
-        depth = next((k for k, answers in enumerate(zip(*reads, strict=False)) if len(set(answers)) > 1), min(map(len, reads)))
+        depth = next(
+            (k for k, answers in enumerate(zip(*reads, strict=False)) if len(set(answers)) > 1), min(map(len, reads))
+        )
         place, kind, _ = max(reads, key=len)[min(depth, max(map(len, reads)) - 1)]
         return (
-            f"Python looked at a value ({kind}) at {place}, and each answer takes a plan of its own. Compute with NumPy's functions, such as "
+            f"Python looked at a value ({kind}) at {place}, and each answer takes a plan of its own. Compute with NumPy, such as "
             f"np.where, or write the loop as gv.while_loop."
         )
     names = sorted({r.name for path in found for r in path.changed()})
     return f"what it refers to changes: {', '.join(names) or 'unknown'}. Pass it as an argument."
-
-

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 ndarray = np.ndarray
-SMALL_NBYTES = 1024  # arrays that are compared by what they hold, so that a loop which makes one in each turn uses one constant
+SMALL_NBYTES = (
+    1024  # arrays that are compared by what they hold, so that a loop which makes one in each turn uses one constant
+)
 
 
 class Met(NamedTuple):

@@ -148,13 +148,13 @@ def output_number(run: Capture, out: Any) -> int:
         out = strip(out, 0)
     if isinstance(out, Captured):
         return out.number
-    if isinstance(out, (ndarray, np.generic, float, complex)) or isinstance(out, STATIC):
+    if isinstance(out, (ndarray, np.generic, float, complex, *STATIC)):
         return run.constant(out)
     if isinstance(out, Array):
         raise Traced
     raise CaptureError(
-        f"the function returned a {type(out).__name__}, in which a plan cannot tell values from facts. Return arrays and numbers, in dicts, "
-        f"lists, tuples or dataclasses."
+        f"the function returned a {type(out).__name__}, in which a plan cannot tell values from facts. Return arrays and numbers, in "
+        f"dicts, lists, tuples or dataclasses."
     )
 
 

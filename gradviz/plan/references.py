@@ -83,7 +83,8 @@ class References:
         for k, (_, source, value) in enumerate(self.arrays):
             self.space[f"a{k}"] = value.shape, value.dtype, value.strides
             terms.append(f"type({source}) is ndarray and ({source}.shape, {source}.dtype, {source}.strides) == a{k}")
-        lines = f"try:\n        return {' and '.join(terms) or 'True'}\n    except (AttributeError, LookupError, ValueError, TypeError):\n        return False"
+        errors = "(AttributeError, LookupError, ValueError, TypeError)"
+        lines = f"try:\n        return {' and '.join(terms) or 'True'}\n    except {errors}:\n        return False"
         return self._function("unchanged", lines)
 
     def changed(self) -> list[Reference]:
@@ -119,7 +120,7 @@ class References:
         if source in self.paths or len(self.paths) > MOST:
             return
         self.paths.add(source)
-        if isinstance(value, NUMBERS) or isinstance(value, FIXED):
+        if isinstance(value, (*NUMBERS, *FIXED)):
             self.numbers.append(Reference(name, source, value))
         elif type(value) is ndarray:
             self.arrays.append(Reference(name, source, value))
@@ -200,7 +201,9 @@ class References:
             elif root == "fast" and self_object is not None and (key,) == first and attributes:
                 self._chain(key, self._named(self_object), self_object, attributes)
 
-    def _random(self, function: types.FunctionType, key: str, attributes: tuple[str, ...], made: bool, line: str) -> None:
+    def _random(
+        self, function: types.FunctionType, key: str, attributes: tuple[str, ...], made: bool, line: str
+    ) -> None:
         """Note a line that names a source of random numbers."""
         value = function.__globals__.get(key)
         for attribute in attributes if isinstance(value, types.ModuleType) else ():
@@ -231,7 +234,9 @@ class References:
                 return
             if found is missing:
                 return
-            if isinstance(found, (types.FunctionType, staticmethod, classmethod)) and not isinstance(value, types.ModuleType):
+            if isinstance(found, (types.FunctionType, staticmethod, classmethod)) and not isinstance(
+                value, types.ModuleType
+            ):
                 found = getattr(value, attribute)
                 self._function_of(f"{name}.{attribute}", source, found, 0)
                 return
@@ -288,11 +293,19 @@ def reads(code: types.CodeType) -> Iterator[tuple[str, str, tuple[str, ...], boo
             if following.opname not in ATTRIBUTES:
                 break
             attributes.append(following.argval)
-        rest = (i for i in instructions[at + 1 + len(attributes) :] if i.opname not in ("PRECALL", "CACHE", "PUSH_NULL"))
+        rest = (
+            i for i in instructions[at + 1 + len(attributes) :] if i.opname not in ("PRECALL", "CACHE", "PUSH_NULL")
+        )
         called = next(rest, None)
         empty = called is not None and called.opname == "CALL" and called.arg == 0
         root = "deref" if "DEREF" in found.opname else "fast" if "FAST" in found.opname else "global"
-        yield root, str(found.argval), tuple(attributes), empty, f"{short(code.co_filename)}:{line_of(code, found.offset)}"
+        yield (
+            root,
+            str(found.argval),
+            tuple(attributes),
+            empty,
+            f"{short(code.co_filename)}:{line_of(code, found.offset)}",
+        )
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from (read for read in reads(constant) if read[0] != "fast")
@@ -313,7 +326,7 @@ def is_library(code: types.CodeType) -> bool:
 def is_library_file(name: str) -> bool:
     if name.startswith(DEMO):
         return False
-    return name.startswith(LIBRARIES) or "site-packages" in name or name.startswith((sys.prefix + "/lib", sys.base_prefix + "/lib"))
+    return name.startswith((*LIBRARIES, sys.prefix + "/lib", sys.base_prefix + "/lib")) or "site-packages" in name
 
 
 def is_library_module(module: types.ModuleType) -> bool:

@@ -12,7 +12,19 @@ import numpy as np
 from gradviz.errors import CaptureError
 
 ndarray = np.ndarray
-STATIC = (int, str, bytes, type(None), type(Ellipsis), type, np.dtype, enum.Enum, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+STATIC = (
+    int,
+    str,
+    bytes,
+    type(None),
+    type(Ellipsis),
+    type,
+    np.dtype,
+    enum.Enum,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    np.ufunc,
+)
 
 FIXED = frozenset({int, bool, str})
 
@@ -59,6 +71,8 @@ def check(leaf: Any, name: Callable[[], str]) -> None:
         )
     if isinstance(leaf, ndarray) and (type(leaf) is not ndarray or leaf.dtype.kind not in "biufc"):
         what = type(leaf).__name__ if type(leaf) is not ndarray else f"array of dtype {leaf.dtype}"
-        raise CaptureError(f"{name()} is of type {what}: plans compute with plain arrays of numbers. Pass np.asarray(x, float).")
+        raise CaptureError(
+            f"{name()} is of type {what}: plans compute with plain arrays of numbers. Pass np.asarray(x, float)."
+        )
     if hasattr(leaf, "dtype") and hasattr(leaf, "get"):
         raise CaptureError(f"{name()} lies on a device: plans run on the host. Call the function without gv.compile.")

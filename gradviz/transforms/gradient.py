@@ -249,7 +249,8 @@ class Run:
             return np.asarray(ct, want.dtype)
         if isinstance(leaf, np.generic):
             return leaf.dtype.type(ct)
-        return leaf.in_kind(ct) if hasattr(leaf, "in_kind") else ct
+        in_kind = getattr(leaf, "in_kind", None)
+        return ct if in_kind is None else in_kind(ct)
 
 
 def check_argnum(argnum: int, args: tuple[Any, ...], f: Callable[..., Any]) -> int:
