@@ -210,7 +210,9 @@ class Compiled:
             reason = path.plan.placement.unused(n)
             if reason is not None:
                 names = [name for leaf, name in zip(leaves, self._names(args, kwargs), strict=True) if is_input(leaf)]
-                raise DonationError(f"{names[n]} is donated, and its memory is of no use: {reason}. Leave it out of donate=.")
+                raise DonationError(
+                    f"{names[n]} is donated, and its memory is of no use: {reason}. Leave it out of donate=."
+                )
         return path
 
     def _apart(self, path: Path, leaves: list[Any], args: Any, kwargs: Any) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.plan import kernel as k
+from gradviz.plan.algebra import full
 from gradviz.plan.block import Node
 from gradviz.plan.fuse import Step
 from gradviz.plan.operation import Meta, guard, put
 from gradviz.plan.place import Placement
 from gradviz.plan.products import product
-from gradviz.plan.simplify import full
 
 if TYPE_CHECKING:
     from gradviz.plan.plan import Plan
@@ -89,7 +89,9 @@ class Explanation(NamedTuple):
         widths = [max(len(row[c]) for row in rows) for c in range(6)]
         table = ["  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         copies = [f"  {size(n)}: {reason}{f'  ({site})' if site else ''}" for n, reason, site in self.copies]
-        return "\n".join([self.head, *table, f"copies that are left: {len(copies) or 'none'}", *copies, f"memory: {self.memory}"])
+        return "\n".join(
+            [self.head, *table, f"copies that are left: {len(copies) or 'none'}", *copies, f"memory: {self.memory}"]
+        )
 
     def __repr__(self) -> str:
         return str(self)
@@ -99,10 +101,14 @@ class Explanation(NamedTuple):
         names = ("", "kind", "what", "over", "moves", "line")
         head = "".join(f"<th style='text-align:left'>{name}</th>" for name in names)
         body = "".join(
-            "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(c)}</td>" for c in (str(n + 1), *cells(line))) + "</tr>"
+            "<tr>"
+            + "".join(f"<td style='text-align:left'>{html.escape(c)}</td>" for c in (str(n + 1), *cells(line)))
+            + "</tr>"
             for n, line in enumerate(self.lines)
         )
-        copies = "".join(f"<li>{size(n)}: {html.escape(reason)} {html.escape(site)}</li>" for n, reason, site in self.copies)
+        copies = "".join(
+            f"<li>{size(n)}: {html.escape(reason)} {html.escape(site)}</li>" for n, reason, site in self.copies
+        )
         return (
             f"<p>{html.escape(self.head)}</p><table><tr>{head}</tr>{body}</table><p>copies that are left: {len(self.copies) or 'none'}</p>"
             f"<ul>{copies}</ul><p>memory: {html.escape(str(self.memory))}</p>"
@@ -132,7 +138,10 @@ def explain(plan: Plan, line: Callable[[int], str]) -> Explanation:
 
     lines = [describe(step, site_of(step.nodes)) for step in plan.steps]
     kinds = Counter(entry.kind for entry in lines)
-    count = ", ".join(f"{n} {kind}{'s' if n > 1 and kind != 'NumPy' else ''}" for kind, n in kinds.most_common()) or "nothing to do"
+    count = (
+        ", ".join(f"{n} {kind}{'s' if n > 1 and kind != 'NumPy' else ''}" for kind, n in kinds.most_common())
+        or "nothing to do"
+    )
     captured = len(plan.program.rows) - len(plan.program.inputs)
     head = (
         f"{len(lines)} steps ({count}) for {captured} rows of {plan.calls} captured calls; "
@@ -197,7 +206,10 @@ def memory(plan: Plan) -> Memory:
     made = [(v, home) for v, home in placement.homes.items() if home.kind == "made" and v not in placement.results]
     most = 0
     for number in range(len(plan.steps)):
-        most = max(most, sum(v.meta.nbytes for v, _ in made if isinstance(v.meta, Meta) and placement.until.get(v, -1) >= number))
+        most = max(
+            most,
+            sum(v.meta.nbytes for v, _ in made if isinstance(v.meta, Meta) and placement.until.get(v, -1) >= number),
+        )
     return Memory(placement.arena_nbytes, plan.frames[0].scratch_nbytes if plan.frames else 0, outputs, most)
 
 

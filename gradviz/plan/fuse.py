@@ -11,10 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.plan.algebra import full
 from gradviz.plan.block import Block, Node, Value, inputs_of
-from gradviz.plan.lower import REDUCTIONS, CannotLower, Lowered, Lowering, is_written, reduced_axes, typed_call, values_made
+from gradviz.plan.lower import (
+    REDUCTIONS,
+    CannotLower,
+    Lowered,
+    Lowering,
+    is_written,
+    reduced_axes,
+    typed_call,
+    values_made,
+)
 from gradviz.plan.operation import Meta, Slot, guard, put, take, take_number
-from gradviz.plan.simplify import full
 from gradviz.plan.views import Places
 
 MOST_NODES = 4000  # of a kernel: LLVM takes a second for so many
@@ -115,7 +124,10 @@ class Fusing:
             return True  # it starts from a copy, or from memory that nobody needs any more
         if array in self.results:
             return False
-        return all(r is node or (self.order[r] < self.order[node] and self.step_of.get(r.out) is made) for r in self.readers.get(array, ()))
+        return all(
+            r is node or (self.order[r] < self.order[node] and self.step_of.get(r.out) is made)
+            for r in self.readers.get(array, ())
+        )
 
     def loop_grid(self, node: Node) -> Shape | None:
         """The grid over which all of a loop can run, by trying."""
@@ -199,9 +211,13 @@ class Fusing:
 
     def merge(self, step: Step, other: Step) -> None:
         """Make one step of two over the same grid, if neither has to wait for the other."""
-        if other.reduced & {v for n in step.nodes for v in inputs_of(n)} or step.reduced & {v for n in other.nodes for v in inputs_of(n)}:
+        if other.reduced & {v for n in step.nodes for v in inputs_of(n)} or step.reduced & {
+            v for n in other.nodes for v in inputs_of(n)
+        }:
             return
-        if any(depends(s, other) for s in step.before - {other}) or any(depends(s, step) for s in other.before - {step}):
+        if any(depends(s, other) for s in step.before - {other}) or any(
+            depends(s, step) for s in other.before - {step}
+        ):
             return
         if any(self.step_of.get(v) is None and self.made_by(v) is other for n in step.nodes for v in inputs_of(n)):
             return

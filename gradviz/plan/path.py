@@ -111,7 +111,9 @@ class Path:
 
     def run(self, values: Sequence[Any]) -> Any:
         """The result for some inputs."""
-        return self.wrap(self.plan.run(values if self.steady and not self.live else [*values, *self.arrays(), *self.live]))
+        return self.wrap(
+            self.plan.run(values if self.steady and not self.live else [*values, *self.arrays(), *self.live])
+        )
 
     def changed(self) -> list[Reference]:
         """What the function refers to that is not what it was."""

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.plan import kernel as k
+from gradviz.plan.algebra import full
 from gradviz.plan.block import Block, Node, Value, inputs_of
 from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Lowered, Operand
 from gradviz.plan.operation import Meta, add_at, guard, put, updated
 from gradviz.plan.products import product
-from gradviz.plan.simplify import full
 from gradviz.plan.views import Place, Places, c_strides
 
 ALIGN = 64
@@ -65,7 +65,9 @@ class Placement:
         self.taken: dict[int, Value] = {}
         self.input_number = {v: n for n, v in enumerate(block.inputs)}
         self.donated = {block.inputs[n] for n in donated}
-        self.last_guard = max((n for n, s in enumerate(steps) if any(node.function is guard for node in s.nodes)), default=-1)
+        self.last_guard = max(
+            (n for n, s in enumerate(steps) if any(node.function is guard for node in s.nodes)), default=-1
+        )
         self.until = self._until()
         self.results = self._owning_results()
         self._free: list[tuple[int, int]] = []  # (offset, size) of what the arena has left below its end
@@ -114,7 +116,15 @@ class Placement:
             return "its entries do not follow each other in C order, and those of results do"
         if self.until.get(root, -1) >= len(self.steps):
             return "it is returned as it is"
-        reader = next((node for step in reversed(self.steps) for node in step.nodes if any(self.places[v].root is root for v in inputs_of(node))), None)
+        reader = next(
+            (
+                node
+                for step in reversed(self.steps)
+                for node in step.nodes
+                if any(self.places[v].root is root for v in inputs_of(node))
+            ),
+            None,
+        )
         free = [v for v in alike if self.home(v).kind != "donated"]
         if not free:
             return "every result of its kind already has the memory of another donated argument"
@@ -141,7 +151,9 @@ class Placement:
                 for operand in job.operands:
                     until[operand.root] = number
                     if operand.first is not None:
-                        until[self.places[operand.first].root] = max(number, until.get(self.places[operand.first].root, 0))
+                        until[self.places[operand.first].root] = max(
+                            number, until.get(self.places[operand.first].root, 0)
+                        )
         for v in self.block.results:
             until[self.places[v].root] = len(self.steps)
         return until
@@ -183,7 +195,12 @@ class Placement:
             return lowered
         for m, other in enumerate(lowered.operands):
             alone = sum(o.root is other.root for o in lowered.operands) == 1
-            if alone and not other.written and self._gives_way(number, other, value) and same_entries(lowered.kernel, m, n):
+            if (
+                alone
+                and not other.written
+                and self._gives_way(number, other, value)
+                and same_entries(lowered.kernel, m, n)
+            ):
                 if (value in self.results or value in self.written.values()) and self.homes[other.root].kind != "input":
                     continue
                 self._take_over(other.root, value)
@@ -194,7 +211,12 @@ class Placement:
     def _gives_way(self, number: int, operand: Operand, value: Value) -> bool:
         """Whether the memory of an operand may be overwritten by a value of the same kind."""
         root = operand.root
-        if root.is_constant or operand.offset or root.meta.nbytes != value.meta.nbytes or root.meta.dtype != value.meta.dtype:
+        if (
+            root.is_constant
+            or operand.offset
+            or root.meta.nbytes != value.meta.nbytes
+            or root.meta.dtype != value.meta.dtype
+        ):
             return False
         if self.until.get(root) != number or root in self._gone:
             return False
@@ -319,7 +341,12 @@ def takes_out(node: Node) -> bool:
     function = node.function
     ufunc = function if isinstance(function, np.ufunc) else getattr(function, "__self__", None)
     reducing = getattr(function, "__name__", "") in ("reduce", "accumulate")
-    return isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and (function is ufunc or reducing) and node.out.meta.kind != "weak"
+    return (
+        isinstance(ufunc, np.ufunc)
+        and ufunc.nout == 1
+        and (function is ufunc or reducing)
+        and node.out.meta.kind != "weak"
+    )
 
 
 def same_entries(kernel: k.Kernel, source: int, target: int) -> bool:
@@ -329,9 +356,9 @@ def same_entries(kernel: k.Kernel, source: int, target: int) -> bool:
     if any(s == 0 and n > 1 for s, n in zip(kernel.parameters[target].strides, kernel.grid, strict=True)):
         return False
     for statement in statements(kernel.body):
-        if isinstance(statement, (k.Load, k.Store)) and statement.parameter in (source, target):
-            if statement.offset or statement.steps or statement.index is not None:
-                return False
+        access = isinstance(statement, (k.Load, k.Store)) and statement.parameter in (source, target)
+        if access and (statement.offset or statement.steps or statement.index is not None):
+            return False
         if isinstance(statement, k.Reduce) and statement.parameter == target:
             return False
     return True
