@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import gradviz.numpy as gnp
 from tests.rules.check import entry, positive, real
 
 CUBE = real(2, 3, 4)
@@ -35,6 +36,7 @@ ENTRIES = [
     cube("T", lambda x: x.T),
     cube("mT", lambda x: x.mT),
     cube("matrix_transpose", np.matrix_transpose),
+    cube("linalg.matrix_transpose", np.linalg.matrix_transpose),
     cube("swapaxes", lambda x: np.swapaxes(x, 0, -1)),
     cube("moveaxis", lambda x: np.moveaxis(x, (0, 1), (-1, 0))),
     cube("rollaxis", lambda x: np.rollaxis(x, 2, 1)),
@@ -78,6 +80,9 @@ ENTRIES = [
     # copies, dtypes, ranges
     cube("copy", np.copy),
     cube("astype", lambda x: np.astype(x, np.complex128), single=False),
+    cube("array of a list", lambda x: gnp.array([[x[0, 0, 0], 1.0], [x[1, 1], 2.0]][0]), device=False),
+    cube("asarray of lists", lambda x: gnp.asarray([[x[0, 0, 0], 1.0], [2.0, x[1, 1, 1]]]), device=False),
+    pair("full_like", lambda a, b: np.full_like(a, b[0])),
     cube("vander", lambda x: np.vander(x[0, 0], 3), exact=False),
     cube("vander increasing", lambda x: np.vander(x[0, 0], increasing=True), exact=False),
     pair("linspace", lambda a, b: np.linspace(a, b, 5), exact=False),

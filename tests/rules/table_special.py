@@ -72,6 +72,8 @@ ENTRIES = [
         for name in ("gammainc", "gammaincc", "jv", "yv", "iv", "kv", "ive", "kve", "hyp0f1", "huber", "pseudo_huber")
     ),
     scipy("yn", 2, positive(2, 3)),
+    scipy("zeta", 2.5, positive(2, 3)),
+    elementwise("wofz", both_signs, is_complex=True),
     scipy("expn", 3, positive(2, 3), order=1),
     scipy("inv_boxcox", unit, 0.7),
     scipy("betainc", 1.5, 2.5, unit),
