@@ -195,18 +195,14 @@ def names_of(module: str, watch: Watch) -> Iterator[Name]:
 
 
 def ufunc_methods(watch: Watch) -> dict[str, dict[str, str]]:
-    """For each NumPy ufunc with methods, the state of each."""
+    """For each NumPy ufunc, whether each method that it has is differentiable."""
     made: dict[str, dict[str, str]] = {}
     for ufunc in {id(u): u for u in vars(np).values() if isinstance(u, np.ufunc)}.values():
-        if ufunc.signature is None and ufunc not in NO_GRADIENT:
-            possible = METHODS if ufunc.nin == 2 and ufunc.nout == 1 else METHODS[-1:] if ufunc.nout == 1 else ()
-            if possible:
-                made[ufunc.__name__] = {m: method_state(ufunc, m, watch) for m in possible}
+        flows = ufunc not in NO_GRADIENT and not matches(ufunc.__name__, NO_DERIVATIVE["numpy"])
+        if flows and ufunc.signature is None and ufunc.nout == 1:
+            possible = METHODS if "dd->d" in ufunc.types else METHODS[-2:] if ufunc.nin == 2 else METHODS[-1:]
+            made[ufunc.__name__] = {m: "yes" if (ufunc, m) in watch.found else LATER for m in possible}
     return dict(sorted(made.items()))
-
-
-def method_state(ufunc: np.ufunc, method: str, watch: Watch) -> str:
-    return DIFFERENTIABLE if (ufunc, method) in watch.found else LATER
 
 
 # ---- the page

@@ -11,6 +11,7 @@ from gradviz.engine.array import Array, bottom, is_number, snapshot
 from gradviz.engine.call import call, call_without_gradient, missing
 from gradviz.engine.cotangent import may_repeat
 from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrite
+from gradviz.engine.rounds import update_in_rounds
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, OUT_POSITION, RULES
 from gradviz.engine.straight import BINARY, REFLECTED, UNARY, get_item, write_straight_paths
 from gradviz.errors import ConversionError
@@ -100,24 +101,24 @@ def with_options(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     return np.where(where, result, 0 if out is None else out)
 
 
-def update_at(ufunc: np.ufunc, target: Any, index: Any, value: Any = None) -> None:
+def update_at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
     """``ufunc.at``: an update in which repeated positions all count."""
     if not isinstance(target, Array):
         raise ConversionError(
             f"np.{ufunc.__name__}.at(plain array, ...) cannot take a traced value: its gradient would be lost. Make the array with "
             "gradviz.numpy.zeros(...), np.zeros_like(x) or x.copy()."
         )
-    if ufunc is np.subtract:
-        ufunc, value = np.add, -value
-    if ufunc is not np.add:
-        raise missing(ufunc.at)
     index = below_index(index)
+    if ufunc is not np.add and ufunc is not np.subtract:
+        return update_in_rounds(ufunc, target, index, values)
+    value = values[0] if ufunc is np.add else -values[0]
     if type(index) is list:
         index = np.asarray(index, like=bottom(target))  # on a device: sent once, not again for the pullback
     if not may_repeat(index):
         target[index] += value
     elif not add_into(target, index, value):
         adopt(target, RULES[np.add.at](target, index, value))
+    return None
 
 
 # ---- functions

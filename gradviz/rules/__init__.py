@@ -20,10 +20,12 @@ from gradviz.rules import (
     shapes,
     special,
     statistics,
+    ufunc_methods,
     without,
     writes,
 )
 
+ufunc_methods.enter_all()
 protocols.install()
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "shapes",
     "special",
     "statistics",
+    "ufunc_methods",
     "without",
     "writes",
 ]

@@ -12,11 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import bottom
-from gradviz.engine.cotangent import zeros
-from gradviz.engine.rule import RULES, Like, composed, no_gradient, rule
+from gradviz.engine.rule import composed, rule
 from gradviz.engine.slope import conj
-from gradviz.errors import MissingRuleError
 
 Axis = int | tuple[int, ...] | None
 NONE: Any = np._NoValue
@@ -88,29 +85,6 @@ def add_reduce(a, axis=0, dtype=None, out=None, keepdims=False, initial=NONE, wh
 @composed(np.nansum)
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=NONE, where=True):
     return sum_of(np.where(np.isnan(a), 0, a), axis, dtype, keepdims, initial, where)
-
-
-def sum_pieces_to_a(ct, a_like, starts, axis):
-    lengths: Any = np.diff(np.append(starts, a_like.shape[axis]))
-    pieces = np.repeat(ct, lengths, axis=axis)
-    shape = (*a_like.shape[:axis], int(starts[0]), *a_like.shape[axis + 1 :])
-    return np.concatenate([zeros(Like(shape, ct.dtype), ct), pieces], axis=axis)
-
-
-def add_pieces(a, starts, axis):
-    return np.add.reduceat(a, starts, axis=axis)
-
-
-sum_pieces = rule(add_pieces, sum_pieces_to_a, name="add.reduceat", linear="each")
-
-
-@composed(np.add.reduceat)
-def add_reduceat(a, indices, axis=0, dtype=None, out=None):
-    starts = np.asarray(bottom(indices))
-    if np.any(np.diff(starts) <= 0):
-        raise MissingRuleError("np.add.reduceat has a derivative in gradviz only for indices that increase.")
-    (axis,) = axes_of(axis, a.ndim)
-    return sum_pieces(a if dtype is None else np.astype(a, dtype), starts, axis)
 
 
 # ---- means
@@ -350,32 +324,3 @@ extremum(np.fmin, "nanmin", np.nanmin)
 @composed(np.ptp)
 def ptp(a, axis=None, out=None, keepdims=False):
     return max_of(a, axis, keepdims, None, True) - min_of(a, axis, keepdims, None, True)
-
-
-# ---- logarithms of sums, lengths
-
-
-def shares(exp: np.ufunc) -> Callable[..., Any]:
-    def reduce_to_a(ct, out, a, axis, keepdims):
-        out = spread(out, axis, keepdims)
-        return exp(a - np.where(out == -math.inf, 0, out)) * spread(ct, axis, keepdims)
-
-    return reduce_to_a
-
-
-def hypot_reduce_to_a(ct, out, a, axis, keepdims):
-    return a * spread(ct / np.where(out == 0, math.inf, out), axis, keepdims)
-
-
-def reduces(ufunc: np.ufunc, pullback: Callable[..., Any]) -> None:
-    RULES[ufunc.reduce] = rule(
-        lambda a, axis=0, dtype=None, keepdims=False: ufunc.reduce(a, axis=axis, dtype=dtype, keepdims=keepdims),
-        pullback,
-        name=f"{ufunc.__name__}.reduce",
-    )
-
-
-reduces(np.logaddexp, shares(np.exp))
-reduces(np.logaddexp2, shares(np.exp2))
-reduces(np.hypot, hypot_reduce_to_a)
-no_gradient(np.logical_and.reduce, np.logical_or.reduce, np.logical_xor.reduce)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
 
 import gradviz as gv
 from gradviz import numpy as gnp
@@ -60,7 +61,7 @@ def test_comparisons_and_choices():
     assert gv.grad(f)(X).tolist() == [0, 8, 12]
 
 
-@pytest.mark.parametrize("function", [lambda x: np.histogram(x)[0], lambda x: np.multiply.at(x, [0, 0], 2.0)])
+@pytest.mark.parametrize("function", [lambda x: np.histogram(x)[0], lambda x: special.kelvin(x)[0]])
 def test_missing_rules(function):
     def f(x):
         function(x)

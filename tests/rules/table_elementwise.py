@@ -110,5 +110,4 @@ ENTRIES = [
         np.array([True, False, True]),
     ),
     entry("ufunc dtype", lambda x: np.multiply(x, 2, dtype=np.float64), real(2, 3), single=False),
-    entry("ufunc outer", np.multiply.outer, real(2), real(3), is_complex=True),
 ]

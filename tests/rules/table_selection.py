@@ -75,15 +75,4 @@ ENTRIES = [
         real(2, 1),
         np.array([[2], [0]]),
     ),
-    written(
-        "add.at",
-        lambda a, b, i, j: np.add.at(a, (i, j), b),
-        real(2, 3),
-        real(3),
-        np.array([0, 1, 0]),
-        np.array([2, 2, 2]),
-        is_complex=True,
-    ),
-    written("add.at a slice", lambda a, b: np.add.at(a, (slice(None), 1), b), real(2, 3), real(2)),
-    written("subtract.at", lambda a, b: np.subtract.at(a, [0, 0], b), real(2, 3), real(3)),
 ]
