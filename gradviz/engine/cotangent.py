@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradviz.devices.find import namespace
 from gradviz.engine.like import Like, like
 
 if TYPE_CHECKING:
@@ -279,16 +280,9 @@ CHUNK = 1 << 15  # positions expanded at a time; what is expanded then stays in 
 
 
 def add_at(target: Any, index: Any, value: Any) -> None:
-    """``np.add.at``, by its fast path (flat positions) for whole rows too.
-
-    CuPy's takes no complex numbers, so there the halves go separately.
-    """
+    """``np.add.at``, by its fast path (flat positions) for whole rows too."""
     if type(target) is not ndarray:
-        if target.dtype.kind == "c":
-            np.add.at(target.real, index, value.real)
-            np.add.at(target.imag, index, value.imag)
-        else:
-            np.add.at(target, index, value)
+        add_at_on_device(target, index, value)
         return
     rows = row_numbers(index, target.shape) if type(value) is ndarray and target.flags.c_contiguous else None
     if rows is None or value.dtype != target.dtype:
@@ -307,6 +301,24 @@ def add_at(target: Any, index: Any, value: Any) -> None:
     for at in range(0, rows.size, step):
         places = rows[at : at + step, None] * length + within
         np.add.at(flat, places.reshape(-1), value[at : at + step].reshape(-1))
+
+
+def add_at_on_device(target: Any, index: Any, value: Any) -> None:
+    """As `add_at`, by atomic additions on the device.
+
+    By way of NumPy CuPy takes an array as the index, and nothing else; its own ``add.at`` takes all. Neither takes complex
+    numbers, whose halves therefore go one by one.
+    """
+    if hasattr(target, "level"):
+        np.add.at(target, index, value)
+        return
+    add = namespace(target).add
+    if target.dtype.kind == "c":
+        add.at(target.real, index, value.real)
+        if np.iscomplexobj(value):
+            add.at(target.imag, index, value.imag)
+    else:
+        add.at(target, index, value)
 
 
 def row_numbers(index: Any, shape: tuple[int, ...]) -> Any:

@@ -94,7 +94,7 @@ def with_options(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     if kwargs:
         raise TypeError(f"np.{ufunc.__name__} of a traced array takes no {', '.join(kwargs)}")
     if dtype is not None:
-        inputs = tuple(np.astype(x, dtype) if hasattr(x, "dtype") else x for x in inputs)
+        inputs = tuple(x.astype(dtype) if hasattr(x, "dtype") else x for x in inputs)
     result = ufunc(*inputs)
     if where is True:
         return result

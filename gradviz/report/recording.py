@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradviz.devices.find import device as find_device
-from gradviz.devices.protocol import LISTENER
+from gradviz.devices.protocol import listen
 from gradviz.record.assemble import assemble
 from gradviz.record.collections import Collections
 from gradviz.record.current import CURRENT, OPEN, current_recorder
@@ -71,7 +71,9 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
             if self.target.simulated:
                 recording.use_clock(self.target)
         OPEN.append(recording)
-        self.tokens = CURRENT.set(recording), LISTENER.set(recording.scribe())
+        self.token = CURRENT.set(recording)
+        self.listening = listen(recording.scribe())
+        self.listening.__enter__()
         self.collections = Collections(recording)
         self.collections.__enter__()
         taken = Profile.of_recording(recording, lambda: assemble(recording))
@@ -86,9 +88,8 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
         recording = self.recording
         assert recording is not None
         self.collections.__exit__()
-        current, listener = self.tokens
-        CURRENT.reset(current)
-        LISTENER.reset(listener)
+        self.listening.__exit__(None, None, None)
+        CURRENT.reset(self.token)
         OPEN.remove(recording)
         recording.close()
         if self.view is not None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.devices.find import namespace
+from gradviz.engine.array import bottom
 from gradviz.engine.rule import composed, rule
 from gradviz.engine.slope import conj
 
@@ -281,11 +283,27 @@ def extremum_to_a(ct, out, a, axis, keepdims):
     return np.where(holds, ct / np.sum(holds, axis=axis, keepdims=True, dtype=ct.dtype), 0)
 
 
-def extremum(ufunc: np.ufunc, name: str, *functions: Any) -> Callable[..., Any]:
+def without_nan(extreme: Any, worst: float) -> Callable[..., Any]:
+    """`np.nanmax` and `np.nanmin` on a device: CuPy's own read a value back, to warn of rows that are all NaN."""
+
+    def reduce(a: Any, axis: Axis, keepdims: bool) -> Any:
+        missing = np.isnan(a)
+        found = extreme(np.where(missing, worst, a), axis=axis, keepdims=keepdims)
+        return np.where(np.all(missing, axis=axis, keepdims=keepdims), np.nan, found).astype(a.dtype)
+
+    return reduce
+
+
+def extremum(
+    ufunc: np.ufunc, name: str, *functions: Any, on_device: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     """Enter the reduction by a ufunc that picks one of its arguments, and the functions that are that reduction."""
+    elsewhere = on_device or functions[0]
 
     def pick(a, axis=None, keepdims=False):
-        return ufunc.reduce(a, axis=axis, keepdims=keepdims)
+        if namespace(bottom(a)) is np:
+            return ufunc.reduce(a, axis=axis, keepdims=keepdims)
+        return elsewhere(a, axis=axis, keepdims=keepdims)  # CuPy's ufuncs reduce sums and products only
 
     found = rule(pick, extremum_to_a, name=name)
 
@@ -317,8 +335,8 @@ def extremum(ufunc: np.ufunc, name: str, *functions: Any) -> Callable[..., Any]:
 
 max_of = extremum(np.maximum, "max", np.max, np.amax)
 min_of = extremum(np.minimum, "min", np.min, np.amin)
-extremum(np.fmax, "nanmax", np.nanmax)
-extremum(np.fmin, "nanmin", np.nanmin)
+extremum(np.fmax, "nanmax", np.nanmax, on_device=without_nan(np.max, -math.inf))
+extremum(np.fmin, "nanmin", np.nanmin, on_device=without_nan(np.min, math.inf))
 
 
 @composed(np.ptp)

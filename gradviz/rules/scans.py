@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.devices.find import namespace
+from gradviz.engine.array import bottom
 from gradviz.engine.rule import composed, rule
 from gradviz.engine.slope import conj
 from gradviz.rules.reductions import axes_of, given
@@ -118,7 +120,7 @@ def from_the_start(made: Callable[..., Any], first: int) -> Callable[..., Any]:
         if not include_initial:
             return result
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-        return np.concatenate([np.full(shape, first, dtype=result.dtype, like=x), result], axis=axis)
+        return np.concatenate([namespace(bottom(x)).full(shape, first, dtype=result.dtype), result], axis=axis)
 
     return cumulative
 

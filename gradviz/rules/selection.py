@@ -32,7 +32,10 @@ def pick_along(a, order, axis):
 def place_along(values, order, axis, length):
     """The entries back where `pick_along` took them, in zeros."""
     whole = zeros(Like((*values.shape[:axis], length, *values.shape[axis + 1 :]), values.dtype), values)
-    np.put_along_axis(whole, order, values, axis)
+    if type(whole) is np.ndarray:
+        np.put_along_axis(whole, order, values, axis)
+    else:  # CuPy 13 has no such function
+        whole[along(whole.shape, order, axis)] = values
     return whole
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.devices.find import namespace
 from gradviz.engine.array import bottom
 from gradviz.engine.cotangent import zeros
 from gradviz.engine.rule import COMPOSED, NO_GRADIENT, RULES, Like, composed, no_gradient, rule
@@ -119,7 +120,7 @@ def reduction(ufunc: np.ufunc) -> Callable[..., Any]:
             raise ValueError(
                 f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
             )
-        a = a if dtype is None else np.astype(a, dtype)
+        a = a if dtype is None else a.astype(dtype)
         if not axes:
             return np.copy(a)
         result = last(ufunc, a, axes[0], None if initial is NONE else initial, where)
@@ -137,7 +138,7 @@ def last(ufunc: np.ufunc, a: Any, axis: int, initial: Any, where: Any) -> Any:
     if not a.shape[axis]:
         if initial is None:
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-        return np.full((*a.shape[:axis], *a.shape[axis + 1 :]), initial, a.dtype, like=a)
+        return namespace(bottom(a)).full((*a.shape[:axis], *a.shape[axis + 1 :]), initial, a.dtype)
     return ufunc.accumulate(a, axis=axis)[(*(slice(None),) * axis, -1)]
 
 
@@ -148,7 +149,7 @@ def folded(ufunc: np.ufunc, a: Any, axis: int, initial: Any, where: Any) -> Any:
             f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'"
         )
     where = np.broadcast_to(where, a.shape)
-    result = np.full((*a.shape[:axis], *a.shape[axis + 1 :]), initial, a.dtype, like=a)
+    result = namespace(bottom(a)).full((*a.shape[:axis], *a.shape[axis + 1 :]), initial, a.dtype)
     for k in range(a.shape[axis]):
         here = (*(slice(None),) * axis, k)
         result = np.where(where[here], ufunc(result, a[here]), result)
@@ -177,7 +178,7 @@ def pieces(ufunc: np.ufunc) -> Callable[..., Any]:
 
     def reduceat(a, indices, axis=0, dtype=None, out=None):
         (axis,) = axes_of(axis, a.ndim)
-        a = a if dtype is None else np.astype(a, dtype)
+        a = a if dtype is None else a.astype(dtype)
         starts = np.asarray(bottom(indices))
         ends = np.append(starts[1:], a.shape[axis])
         if not starts.size:
