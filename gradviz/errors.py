@@ -46,6 +46,10 @@ class EscapedArrayError(GradvizError, RuntimeError):
     """An array of a finished gradient was used afterwards."""
 
 
+class ChangedArrayError(GradvizError, RuntimeError):
+    """A plain array that a pullback keeps was changed in place before the gradient was taken."""
+
+
 class ConversionError(GradvizError, TypeError):
     """A traced array was about to lose its trace: turned into a plain array, or written into one."""
 

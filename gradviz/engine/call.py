@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array, View, can_be_shared, constant, strip
+from gradviz.engine.constants import keep
 from gradviz.engine.cotangent import Picked
 from gradviz.engine.memory import memory_of
 from gradviz.engine.rule import Rule
@@ -16,6 +17,7 @@ from gradviz.engine.tape import Tape
 from gradviz.errors import EscapedArrayError, MissingRuleError, NotDifferentiableError
 
 ndarray = np.ndarray
+HOLDING = frozenset({ndarray, list, tuple})  # what plain arrays come as
 
 
 def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
@@ -62,9 +64,12 @@ def entered(rule: Rule, arguments: tuple[Any, ...], top: Tape) -> tuple[list[Any
             if name == rule.sequence:
                 values[position] = _enter_sequence(value, top, parents, positions)
                 active += [name] * bool(positions)
+            elif name in rule.pullbacks and nested(value):
+                joined = stacked(value)
+                return entered(rule, (*arguments[:position], joined, *arguments[position + 1 :]), top)
             else:
                 values[position] = below(value, top.level)
-                if name in rule.pullbacks:  # a list where an array is meant
+                if name in rule.pullbacks:
                     values[position] = np.asarray(values[position])
     return values, active, parents, positions
 
@@ -107,8 +112,13 @@ def escaped(name: str) -> EscapedArrayError:
     )
 
 
+def stacked(items: Iterable[Any]) -> Any:
+    """The array that nested lists of numbers and traced values stand for, where an array is meant."""
+    return np.stack([stacked(item) if type(item) in (list, tuple) else item for item in items])
+
+
 def nested(values: Iterable[Any]) -> bool:
-    """Whether a call runs on arrays of an enclosing derivative, which will record it themselves."""
+    """Whether there are traced arrays among values or in lists of them: of an enclosing derivative, which will record the call itself."""
     return any(isinstance(value, Array) or (type(value) in (list, tuple) and nested(value)) for value in values)
 
 
@@ -171,6 +181,9 @@ def remember(
     )
     fitted = rule.outputs or not all(alike(rule, value, out) for value in inputs)
     variant = rule.variant((active, fitted))
+    for position in variant.kept:
+        if type(arguments[position]) in HOLDING:
+            values[position] = keep(tape, arguments[position], values[position])
     log = tape.log
     index = len(log)
     if positions:

@@ -41,7 +41,7 @@ class Indexed:
 
     def behind(self, like: tuple[tuple[int, ...], Any], view: tuple[Rule, tuple[Any, ...]]) -> Indexed | None:
         """The same cotangent, of the array that ``view`` was taken of; None where a view of a view could be a copy."""
-        if view[0].function in SPREADING:
+        if view[0].function in SPREADING or (view[0].function is np.imag and not is_complex(like[1])):
             return None
         if view[0].function is getitem and not is_basic(view[1][0]):
             return None
@@ -220,7 +220,8 @@ def pass_on(step: Step, record: tuple[Any, ...], ct: Indexed, cts: list[Any]) ->
 def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value: Any) -> Any:
     """Add ``value`` to a part of ``whole``, in place where that is possible, and give the result."""
     if not whole.shape:
-        return whole + np.sum(value)
+        number = np.sum(value)
+        return whole + (1j * number if any(rule.function is np.imag for rule, _ in views) else number)
     if len(views) == 1 and views[0][0].function is getitem and type(views[0][1][0]) is int:
         whole[views[0][1][0]] += value
         return whole
@@ -251,6 +252,11 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
         return whole
     target += value
     return whole
+
+
+def is_complex(dtype: Any) -> bool:
+    """Whether a dtype, or a type of Python numbers, is complex."""
+    return dtype is complex or (dtype is not float and dtype.kind == "c")
 
 
 def is_basic(index: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradviz.engine.array import Array, View, can_be_shared, snapshot
 from gradviz.engine.backward import backward
-from gradviz.engine.call import below, looks_at, nested, not_differentiable
+from gradviz.engine.call import below, looks_at, nested, not_differentiable, stacked
 from gradviz.engine.cotangent import Indexed, Owned, owned, zeros
 from gradviz.engine.like import like
 from gradviz.engine.mutate import Views, axes_by_stride, store_below
@@ -48,6 +48,12 @@ class Forward:
 
     def call(self, rule: Rule, arguments: tuple[Any, ...]) -> Any:
         """Compute a function and the tangent of its output."""
+        arguments = tuple(
+            stacked(value)
+            if type(value) in (list, tuple) and name in rule.pullbacks and name != rule.sequence and nested(value)
+            else value
+            for name, value in zip(rule.parameters, arguments, strict=True)
+        )
         values = [below(value, self.level) for value in arguments]
         for k, name in enumerate(rule.parameters):
             if type(values[k]) in (list, tuple) and name in rule.pullbacks and name != rule.sequence:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, bottom, is_number, snapshot
+from gradviz.engine.array import Array, bottom, is_number
 from gradviz.engine.call import call, call_without_gradient, missing
 from gradviz.engine.cotangent import may_repeat
+from gradviz.engine.methods import DEFINED
 from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrite
 from gradviz.engine.rounds import update_in_rounds
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, OUT_POSITION, RULES
@@ -250,47 +251,10 @@ def method(name: str, function: Any) -> Callable[..., Any]:
     return apply
 
 
-def reshape(self: Any, *shape: Any, order: Any = "C") -> Any:
-    """``np.reshape(self, shape)``; the shape may be given as separate integers."""
-    return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
-
-
-def transpose(self: Array, *axes: Any) -> Any:
-    """``np.transpose(self, axes)``; the axes may be given as separate integers."""
-    return np.transpose(self, axes[0] if len(axes) == 1 else axes or None)
-
-
-def flatten(self: Any, order: Any = "C") -> Any:
-    """A one-dimensional copy."""
-    return np.copy(np.ravel(self, order=order))
-
-
-def copy(self: Array, order: Any = "C") -> Any:
-    """An array of the same values in memory of its own."""
-    return snapshot(self) if is_number(self) else np.copy(self, order=order)
-
-
-def sort(self: Array, axis: int = -1, **options: Any) -> None:
-    """Sort in place."""
-    adopt(self, np.sort(self, axis=axis, **options))
-
-
-def fill(self: Array, value: Any) -> None:
-    """Set every entry to one value."""
-    assign(self, Ellipsis, value)
-
-
-def put(self: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
-    """Set entries of the flattened array."""
-    np.put(self, indices, values, mode)
-
-
 OWN: dict[str, Any] = {
     "__array_ufunc__": answer_ufunc, "__array_function__": answer_function, "__getitem__": get_item, "__setitem__": assign,
-    "reshape": reshape, "transpose": transpose, "flatten": flatten, "copy": copy, "sort": sort, "fill": fill, "put": put,
-    "T": property(np.transpose), "mT": property(lambda self: np.swapaxes(self, -1, -2)),
-    "real": property(np.real), "imag": property(np.imag),
-    "flat": property(np.ravel), "__copy__": lambda self: np.copy(self),  # noqa: PLW0108 - a function binds, np.copy does not
+    "__copy__": lambda self: np.copy(self),  # noqa: PLW0108 - a function binds, np.copy does not
     "__deepcopy__": lambda self, memo: np.copy(self),
     "__divmod__": lambda self, other: (self // other, self % other),
+    **DEFINED,
 }  # fmt: skip

@@ -34,9 +34,15 @@ class Recording:
     """
 
     def __init__(
-        self, label: str = "", outer: Recording | None = None, target: Any = None, max_events: int = MAX_EVENTS
+        self,
+        label: str = "",
+        outer: Recording | None = None,
+        target: Any = None,
+        max_events: int = MAX_EVENTS,
+        check: str | None = None,
     ) -> None:
         self.label = label
+        self.check = check or (outer.check if outer is not None else None)  # what else is looked at; see `profile`
         self.outer = outer
         self.target = target  # device that arguments are moved to
         self.max_events = max_events

@@ -320,17 +320,18 @@ RULES[np.where] = rule(where, where_to_x, where_to_y, constant=("condition",), e
 
 
 def clip_to_a(ct, a, low, high):
-    inside = True if low is None else a >= low
-    return np.where(inside if high is None else inside & (a <= high), ct, 0)
+    inside = True if low is None else np.greater_equal(a, low)
+    return np.where(inside if high is None else inside & np.less_equal(a, high), ct, 0)
 
 
 def clip_to_low(ct, a, low, high):
-    below = a < low
-    return np.where(below if high is None else below & (low <= high), ct, 0)
+    below = np.less(a, low)
+    return np.where(below if high is None else below & np.less_equal(low, high), ct, 0)
 
 
 def clip_to_high(ct, a, low, high):
-    return np.where(a > high if low is None else (a > high) | (low > high), ct, 0)
+    above = np.greater(a, high)
+    return np.where(above if low is None else above | np.greater(low, high), ct, 0)
 
 
 def clipped(a, low, high):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, bottom
+from gradviz.engine.array import Array, bottom, is_number
 from gradviz.engine.call import call_without_gradient
 from gradviz.engine.cotangent import unbroadcast, zeros
 from gradviz.engine.rule import Like, Rule, composed, rule
@@ -158,6 +158,8 @@ _atleast(np.atleast_3d, lambda a: a if a.ndim > 2 else np.reshape(a, ((1, a.size
 
 @composed(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
+    if not isinstance(m, np.ndarray) and is_number(m):
+        return +m
     axes = range(m.ndim) if axis is None else _axes(axis, m.ndim)
     return m[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(m.ndim))]
 
