@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import gradviz as gv
-from docs.coverage_names import AUTOGRAD, JAX, NO_DERIVATIVE, STRUCTURAL
+from docs.coverage_names import AUTOGRAD, JAX, LEFT_OUT, NO_DERIVATIVE, STRUCTURAL
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, RULES
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -160,7 +160,7 @@ class Name:
 def public(module: str) -> list[str]:
     """The public functions of a module."""
     space = importlib.import_module(module)
-    return sorted(n for n in space.__all__ if n in CLASSES or is_function(getattr(space, n)))
+    return sorted(n for n in set(space.__all__) - LEFT_OUT if n in CLASSES or is_function(getattr(space, n)))
 
 
 def is_function(value: Any) -> bool:

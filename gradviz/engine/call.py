@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -274,12 +275,21 @@ def below(value: Any, level: int) -> Any:
 
 
 def missing(function: Any) -> MissingRuleError:
-    name = getattr(function, "__name__", str(function))
-    if isinstance(getattr(function, "__self__", None), np.ufunc):
-        name = f"{function.__self__.__name__}.{name}"
-    scipys = isinstance(function, np.ufunc) and getattr(np, name, None) is not function
-    module = "scipy.special" if scipys else getattr(function, "__module__", None) or "numpy"
     return MissingRuleError(
-        f"{module}.{name} has no derivative in gradviz yet. Write one with gv.rule (docs/adding-a-rule.md), "
-        f"or, if no gradient should flow through it, call it on gv.stop_gradient(x)."
+        f"{full_name(function)} has no derivative in gradviz yet. Write one with gv.rule (docs/adding-a-rule.md), or, if no gradient "
+        f"should flow through it, call it on gv.stop_gradient(x)."
     )
+
+
+def full_name(function: Any) -> str:
+    """``numpy.histogram``, ``scipy.special.airy``, ``numpy.multiply.reduceat``."""
+    name = getattr(function, "__name__", str(function))
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return f"{full_name(owner)}.{name}"
+    if not isinstance(function, np.ufunc):
+        return f"{getattr(function, '__module__', None) or 'numpy'}.{name}"
+    homes = (
+        module for module in ("numpy", "scipy.special") if getattr(sys.modules.get(module), name, None) is function
+    )
+    return ".".join((*homes, name))

@@ -124,19 +124,25 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     return mean(a, axis, dtype, None, keepdims, where=present if where is True or where is NONE else present & where)
 
 
+def weights_like(a: Any, weights: Any, axis: Axis) -> Any:
+    """Weights for each entry, where those for the named axes are given."""
+    if np.shape(weights) == np.shape(a):
+        return weights
+    axes = axes_of(axis, np.ndim(a))
+    if axis is None or np.shape(weights) != tuple(a.shape[i] for i in axes):
+        raise TypeError("weights must have the shape of a, or the lengths of its axes named by axis=")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    weights = np.reshape(np.transpose(weights, order), [n if i in axes else 1 for i, n in enumerate(a.shape)])
+    return np.broadcast_to(weights, np.shape(a))
+
+
 @composed(np.average)
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     if weights is None:
         result = mean(a, axis, None, None, keepdims)
         scale = count_of(np.shape(a), axis)
     else:
-        if np.shape(weights) != np.shape(a):
-            axes = axes_of(axis, np.ndim(a))
-            if axis is None or np.shape(weights) != tuple(a.shape[i] for i in axes):
-                raise TypeError("weights must have the shape of a, or the lengths of its axes named by axis=")
-            order = sorted(range(len(axes)), key=axes.__getitem__)
-            weights = np.reshape(np.transpose(weights, order), [n if i in axes else 1 for i, n in enumerate(a.shape)])
-            weights = np.broadcast_to(weights, np.shape(a))
+        weights = weights_like(a, weights, axis)
         scale = np.sum(weights, axis=axis, keepdims=plain(keepdims))
         result = np.sum(a * weights, axis=axis, keepdims=plain(keepdims)) / scale
     return (result, np.broadcast_to(scale, np.shape(result))) if returned else result
@@ -174,19 +180,21 @@ def sum_of_squares(a: Any) -> Any:
     return np.real(a) ** 2 + np.imag(a) ** 2 if a.dtype.kind == "c" else a * a
 
 
-def var_where(a: Any, axis: Axis, dtype: Any, ddof: float, keepdims: Any, where: Any) -> Any:
-    centre = mean(a, axis, dtype, None, True, where=where)
-    squares = sum_of_squares(np.where(where, a - centre, 0))
-    result = total(squares, axis, None, plain(keepdims))
+def var_where(a: Any, axis: Axis, dtype: Any, ddof: float, keepdims: Any, where: Any, centre: Any = NONE) -> Any:
+    """About the mean of what ``where`` leaves, or about a centre that was given."""
+    apart = a - (mean(a, axis, dtype, None, True, where=where) if centre is NONE else centre)
+    if where is True or where is NONE:
+        return total(sum_of_squares(apart), axis, None, plain(keepdims)) / (count_of(np.shape(a), axis) - ddof)
+    result = total(sum_of_squares(np.where(where, apart, 0)), axis, None, plain(keepdims))
     return result / (counted(a, where, axis, plain(keepdims), result.dtype) - ddof)
 
 
 @composed(np.var)
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NONE, correction=NONE):
     ddof = ddof if correction is NONE else correction
-    if where is True or where is NONE:
+    if mean is NONE and (where is True or where is NONE):
         return variance(a, axis, dtype, ddof, plain(keepdims))
-    return var_where(a, axis, dtype, ddof, keepdims, where)
+    return var_where(a, axis, dtype, ddof, keepdims, where, mean)
 
 
 def root(value: Any) -> Any:
@@ -198,22 +206,21 @@ def root(value: Any) -> Any:
 @composed(np.std)
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NONE, correction=NONE):
     ddof = ddof if correction is NONE else correction
-    if where is True or where is NONE:
+    if mean is NONE and (where is True or where is NONE):
         return deviation(a, axis, dtype, ddof, plain(keepdims))
-    return root(var_where(a, axis, dtype, ddof, keepdims, where))
+    return root(var_where(a, axis, dtype, ddof, keepdims, where, mean))
 
 
 @composed(np.nanvar)
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NONE, correction=NONE):
     ddof = ddof if correction is NONE else correction
-    return var_where(
-        a, axis, dtype, ddof, keepdims, ~np.isnan(a) if where is True or where is NONE else ~np.isnan(a) & where
-    )
+    present = ~np.isnan(a) if where is True or where is NONE else ~np.isnan(a) & where
+    return var_where(a, axis, dtype, ddof, keepdims, present, mean)
 
 
 @composed(np.nanstd)
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NONE, correction=NONE):
-    return root(nanvar(a, axis, dtype, None, ddof, keepdims, where=where, correction=correction))
+    return root(nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
 # ---- products

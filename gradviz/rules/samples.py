@@ -123,7 +123,7 @@ def unwrapped(p, discont=None, axis=-1, *, period=2 * np.pi):
 RULES[np.unwrap] = rule(unwrapped, unwrap_to_p, name="unwrap")
 
 
-# ---- convolution, polynomials
+# ---- convolution
 
 
 def convolve_to_a(ct, v):
@@ -150,11 +150,3 @@ def convolve(a, v, mode="full"):
 @composed(np.correlate)
 def correlate(a, v, mode="valid"):
     return convolve(a, np.conj(v[::-1]), mode)
-
-
-@composed(np.polyval)
-def polyval(p, x):
-    value = np.zeros_like(x)
-    for k in range(len(p)):
-        value = value * x + p[k]
-    return value

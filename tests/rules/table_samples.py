@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.rules.check import entry, real
+import gradviz.numpy as gnp
+from tests.rules.check import entry, positive, real
 
 ENTRIES = [
     # differences
@@ -43,6 +44,7 @@ ENTRIES = [
         exact=False,
         single=False,
     ),
+    entry("kaiser", lambda beta: gnp.kaiser(5, beta), positive(), exact=False, single=False, device=False),
     entry("unwrap", lambda p: np.unwrap(5 * p), real(2, 6)),
     *(
         entry(
@@ -57,5 +59,4 @@ ENTRIES = [
         for mode in ("full", "same", "valid")
         for m, n in ((5, 3), (3, 4))
     ),
-    entry("polyval", np.polyval, real(4), real(2, 3), is_complex=True, exact=False),
 ]
