@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from gradviz.devices.cuda.capture import captured
+from gradviz.devices.cuda.device import driver_is_there
 
 STRICT: ContextVar[bool] = ContextVar("STRICT", default=False)  # simulated GPUs tell of hidden waits too
 
@@ -18,7 +19,7 @@ def strictly(stopped: Callable[[str], Exception]) -> Iterator[None]:
     token = STRICT.set(True)
     try:
         cupy = sys.modules.get("cupy")
-        if cupy is None or not cupy.cuda.is_available():
+        if cupy is None or not driver_is_there(cupy):
             yield
         else:
             with captured(cupy, stopped):

@@ -64,8 +64,12 @@ def write(array: Array, views: Views, value: Any) -> None:
 
 
 def is_writeable(array: Array) -> bool:
-    """Whether NumPy lets one write into the memory."""
-    return getattr(getattr(array.value, "flags", None), "writeable", True) is not False
+    """Whether NumPy lets one write into the memory; a device's arrays do not know, so there it is what repeats an entry."""
+    value = array.value
+    writeable = getattr(getattr(value, "flags", None), "writeable", None)
+    if writeable is None and not isinstance(value, Array):
+        return not any(n > 1 and not step for n, step in zip(array.shape, array.strides, strict=False))
+    return writeable is not False
 
 
 def store(root: Array, views: Views, value: Any) -> None:

@@ -15,7 +15,7 @@ from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrit
 from gradviz.engine.rounds import update_in_rounds
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, OUT_POSITION, RULES
 from gradviz.engine.straight import BINARY, REFLECTED, UNARY, get_item, write_straight_paths
-from gradviz.errors import ConversionError
+from gradviz.errors import ConversionError, UnsupportedOnDeviceError
 
 
 def general(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
@@ -161,6 +161,19 @@ def into(out: Any, result: Any) -> Any:
     return out
 
 
+def not_by_cupy(name: str) -> str:
+    """What to do instead of calling a function of CuPy."""
+    return (
+        f"cupy.{name} was given a traced array, which it cannot trace: CuPy's functions look at CuPy's own arrays only. Call "
+        f"np.{name} or gradviz.numpy.{name}; given CuPy's arrays they run on the device."
+    )
+
+
+def refuse_kernel(self: Array, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    """CuPy asks before it runs a ufunc or a kernel on an array that is not its own."""
+    raise UnsupportedOnDeviceError(not_by_cupy(getattr(kernel, "name", "kernel").removeprefix("cupy_")))
+
+
 # ---- put on the class
 
 OPERATORS = {
@@ -255,6 +268,7 @@ OWN: dict[str, Any] = {
     "__array_ufunc__": answer_ufunc, "__array_function__": answer_function, "__getitem__": get_item, "__setitem__": assign,
     "__copy__": lambda self: np.copy(self),  # noqa: PLW0108 - a function binds, np.copy does not
     "__deepcopy__": lambda self, memo: np.copy(self),
+    "__cupy_override_elementwise_kernel__": refuse_kernel, "__cupy_override_reduction_kernel__": refuse_kernel,
     "__divmod__": lambda self, other: (self // other, self % other),
     **DEFINED,
 }  # fmt: skip

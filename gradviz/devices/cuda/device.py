@@ -11,6 +11,15 @@ from gradviz.devices.cuda.stopwatch import EventStopwatch
 from gradviz.devices.protocol import Stopwatch
 from gradviz.errors import MissingPackageError
 
+
+def driver_is_there(cupy: Any) -> bool:
+    """Whether a GPU can be used; CuPy 13 raises where there is no driver to ask, CuPy 14 answers."""
+    try:
+        return bool(cupy.cuda.is_available())
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return False
+
+
 DEVICES: dict[int, CudaDevice] = {}
 
 
@@ -55,7 +64,7 @@ class CudaDevice:
     @cached_property
     def is_there(self) -> bool:
         """Whether there is a driver. Without one CuPy's arrays can still be made on memory of other kinds."""
-        return bool(self.cupy.cuda.is_available())
+        return driver_is_there(self.cupy)
 
     @property
     def total_nbytes(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import cupy
@@ -183,6 +184,7 @@ CREATING = ("arange", "empty", "eye", "full", "identity", "ones", "tri", "zeros"
 
 
 def creating(name: str, theirs: Any) -> Any:
+    @wraps(theirs)
     def make(*args: Any, **kwargs: Any) -> Any:
         try:
             return ours(theirs(*args, **kwargs))
