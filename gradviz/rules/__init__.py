@@ -23,12 +23,12 @@ from gradviz.rules import (
     selection,
     sets,
     shapes,
-    special,
     statistics,
     ufunc_methods,
     without,
     writes,
 )
+from gradviz.rules.scipy import special
 
 ufunc_methods.enter_all()
 protocols.install()
