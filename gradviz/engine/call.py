@@ -288,7 +288,8 @@ def full_name(function: Any) -> str:
     if isinstance(owner, np.ufunc):
         return f"{full_name(owner)}.{name}"
     if not isinstance(function, np.ufunc):
-        return f"{getattr(function, '__module__', None) or 'numpy'}.{name}"
+        module = getattr(function, "__module__", None) or "numpy"
+        return ".".join([*(part for part in module.split(".") if not part.startswith("_")), name])
     homes = (
         module for module in ("numpy", "scipy.special") if getattr(sys.modules.get(module), name, None) is function
     )

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array
-from gradviz.engine.protocols import answer_function
 
 
 def attribute_of(module: ModuleType) -> Callable[[str], Any]:
@@ -34,7 +33,8 @@ def traceable(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         if holds_traced((*args, *kwargs.values())):
-            return answer_function(None, function, (), args, kwargs)
+            traced: Any = Array
+            return traced.__array_function__(None, function, (), args, kwargs)
         return function(*args, **kwargs)
 
     return run
