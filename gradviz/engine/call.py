@@ -227,7 +227,7 @@ def pick_all(tape: Tape, parent: int, outs: Any) -> Any:
     """One array for each output of a function that returns several; named tuples keep their type."""
     made = []
     for k, out in enumerate(outs):
-        if getattr(out, "dtype", np.dtype(float)).kind in "fc":
+        if not isinstance(out, int) and getattr(out, "dtype", np.dtype(float)).kind in "fc":
             tape.log.append((PICK, (parent,), k, len(outs)))
             made.append(Array(out, tape, len(tape.log) - 1))
         else:

@@ -81,8 +81,9 @@ def check_kept(tape: Tape, seeds: list[tuple[int, Any]]) -> None:
     for state in changed:
         record = next((tape.log[r] for r in state.records if r in reached), None)
         if record is not None:
+            name = getattr(STEPS[record[0]].rule, "name", "gv.checkpoint")
             raise ChangedArrayError(
-                f"A plain array of shape {np.shape(state.array())} that {STEPS[record[0]].rule.name} keeps for its pullback"
+                f"A plain array of shape {np.shape(state.array())} that {name} keeps for its pullback"
                 f"{f' ({state.where})' if state.where else ''} was changed in place before the gradient was taken, which would make "
                 f"the gradient wrong. Change a copy of it, or make it with gradviz.numpy.array, of which gradviz sees every write."
                 + ("" if state.where else " gv.profile() names the line.")

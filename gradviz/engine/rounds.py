@@ -15,7 +15,7 @@ from gradviz.engine.array import Array
 
 def update_in_rounds(ufunc: np.ufunc, target: Array, index: Any, values: tuple[Any, ...]) -> None:
     """``ufunc.at(target, index, *values)``: the value, or none for a ufunc of one argument."""
-    places = np.arange(target.size).reshape(target.shape)[index]
+    places = np.atleast_1d(np.arange(target.size).reshape(target.shape)[index])
     values = tuple(np.broadcast_to(value, places.shape) for value in values)
     for which in rounds(places):
         where = np.unravel_index(places[which], target.shape)

@@ -236,7 +236,7 @@ def at(choose, v, w, new, a, names):
     if not getattr(getattr(a, "flags", None), "writeable", False):  # NumPy writes all the same
         return None
     where = choose(["[0, 0]", "[1, 0, 1]", "0", "([0, 1], [0, 0])", "slice(1, None)"])
-    return f"np.{choose(['add', 'subtract'])}.at({v}, {where}, {value(choose, w)})"
+    return f"np.{choose(['add', 'subtract', 'multiply'])}.at({v}, {where}, ({value(choose, w)}) * 1.0)"
 
 
 def function(choose, v, w, new, a, names):
