@@ -29,7 +29,7 @@ test: .venv/installed-test chromium cupy
 CUPY := 13 14
 cupy: $(CUPY:%=.venv-cupy%/installed)
 	for major in $(CUPY); do \
-	  .venv-cupy$$major/bin/python -m pytest --confcutdir=tests/devices/cuda tests/devices/cuda || exit 1; \
+	  .venv-cupy$$major/bin/python -m pytest --quiet --show-capture=no --confcutdir=tests/devices/cuda tests/devices/cuda || exit 1; \
 	done
 
 .venv-cupy%/installed: tests/devices/cuda/requirements-%.txt

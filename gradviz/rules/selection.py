@@ -120,9 +120,12 @@ def extract(condition, arr):
 @composed(np.trim_zeros)
 def trim_zeros(filt, trim: Any = "fb", axis=None):
     plain = bottom(filt)
-    kept = np.trim_zeros(plain, trim, axis).shape
+    options = {} if axis is None else {"axis": axis}  # CuPy has no axis
+    kept = np.trim_zeros(plain, trim, **options).shape
     in_front = "f" in trim.lower()
-    starts = [n - m if in_front else 0 for n, m in zip(plain.shape, np.trim_zeros(plain, "f", axis).shape, strict=True)]
+    starts = [
+        n - m if in_front else 0 for n, m in zip(plain.shape, np.trim_zeros(plain, "f", **options).shape, strict=True)
+    ]
     return filt[tuple(slice(start, start + n) for start, n in zip(starts, kept, strict=True))]
 
 

@@ -85,8 +85,13 @@ ENTRIES = [
     entry("setxor1d", lambda a, b: np.setxor1d(np.concatenate([a, b]), b), apart(3), real(2), device=False),
     entry("sort_complex", np.sort_complex, apart(5), is_complex=True, single=False),
     entry("trim_zeros", lambda a: np.trim_zeros(np.pad(a, (2, 1))), real(4)),
-    entry("trim_zeros in front", lambda a: np.trim_zeros(np.pad(a, ((1, 2), (0, 1))), "f", axis=0), real(2, 3)),
-    entry("trim_zeros behind", lambda a: np.trim_zeros(np.pad(a, 1), "b"), real(2, 3)),
+    entry(
+        "trim_zeros in front",
+        lambda a: np.trim_zeros(np.pad(a, ((1, 2), (0, 1))), "f", axis=0),
+        real(2, 3),
+        device=False,
+    ),
+    entry("trim_zeros behind", lambda a: np.trim_zeros(np.pad(a, 1), "b"), real(2, 3), device=False),
     # functions of the user's
     entry(
         "apply_along_axis",
