@@ -42,6 +42,14 @@ class NotDifferentiableError(GradvizError, TypeError):
     """Something was asked to be differentiated that has no derivative: an integer input, a complex output, a string."""
 
 
+class NotFiniteError(GradvizError, ArithmeticError):
+    """Under ``gv.profile(check="nan")``: the first NaN or infinity was made of finite numbers."""
+
+
+class DenormalError(GradvizError, ArithmeticError):
+    """Under ``gv.profile(check="denormals")``: the first denormal number was made."""
+
+
 class EscapedArrayError(GradvizError, RuntimeError):
     """An array of a finished gradient was used afterwards."""
 

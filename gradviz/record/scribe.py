@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradviz.record import guard
+from gradviz.record.births import Births
 from gradviz.record.denormals import denormals
 from gradviz.record.events import Direction, Flag, Kind, Reason, State, Trigger, Use
 from gradviz.record.rows import A_SAVED, CONTRIBUTION, COPY, EVENT, INHERITED, OUT_MADE, OUT_SAVED, SYNC, USE, Rows
@@ -64,6 +65,7 @@ class Scribe:
         self.spans: list[tuple[int, int, int, str]] = []  # number, start, parent, name
         self.quick = short_call(self)
         self.pull = short_pull(self)
+        self.births = Births(self, recording.check) if recording.check in ("nan", "denormals") else None
         recording.scribes.append(self)
         if recording.stopwatch is not None:
             time_on_device(self, recording.stopwatch)
@@ -77,6 +79,8 @@ class Scribe:
         """The recording has changed its clock."""
         self.clock = self.recording.clock
         self.pull = short_pull(self)
+        if self.births is not None:
+            self.births.between()
         self.join()
         self.real_until = len(self.events), len(self.calls), len(self.pulls)
 

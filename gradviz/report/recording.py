@@ -15,8 +15,8 @@ from gradviz.record.current import CURRENT, OPEN, current_recorder
 from gradviz.record.recording import Recording
 from gradviz.report.profile import Profile
 
-Check = Literal["constants"]
-CHECKS = (None, "constants")
+Check = Literal["nan", "denormals", "constants"]
+CHECKS = (None, "nan", "denormals", "constants")
 
 
 class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
@@ -26,7 +26,9 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
     ----------
     label : a name for the run, shown in reports
     live : show the run in the notebook while it goes on
-    check : "constants" compares plain arrays that pullbacks keep byte by byte before a gradient is taken (`ChangedArrayError`)
+    check : "nan" stops where the first NaN or infinity is made of finite numbers, forward or backward (`NotFiniteError`), "denormals" where
+        the first denormal is (`DenormalError`); "constants" compares plain arrays that pullbacks keep byte by byte before a gradient
+        is taken (`ChangedArrayError`). Of arrays on the host only
     device : a device that the array arguments of gradients are moved to, e.g. ``"sim:a100"``: the same program, on a simulated GPU
 
     Returns
