@@ -9,7 +9,7 @@ from __future__ import annotations
 STRUCTURAL = {
     "numpy": """
         arange bartlett blackman broadcast_shapes can_cast common_type diag_indices diag_indices_from einsum_path empty empty_like eye
-        fromfunction full hamming hanning identity indices iscomplexobj isdtype isfortran isrealobj isscalar issubdtype iterable ix_
+        fromfunction hamming hanning identity indices iscomplexobj isdtype isfortran isrealobj isscalar issubdtype iterable ix_
         mask_indices may_share_memory min_scalar_type mintypecode ndim nested_iters ones ones_like promote_types result_type shape
         shares_memory size tri tril_indices tril_indices_from triu_indices triu_indices_from typename zeros zeros_like
     """,

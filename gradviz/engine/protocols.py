@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array, bottom, is_number
-from gradviz.engine.call import call, call_without_gradient, missing
+from gradviz.engine.call import call, call_without_gradient, missing, stacked
 from gradviz.engine.cotangent import may_repeat
 from gradviz.engine.methods import DEFINED
 from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrite
@@ -110,6 +110,7 @@ def update_at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
             "gradviz.numpy.zeros(...), np.zeros_like(x) or x.copy()."
         )
     index = below_index(index)
+    values = tuple(stacked(value) if type(value) in (list, tuple) else value for value in values)
     if ufunc is not np.add and ufunc is not np.subtract:
         return update_in_rounds(ufunc, target, index, values)
     value = values[0] if ufunc is np.add else -values[0]

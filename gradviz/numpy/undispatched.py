@@ -1,4 +1,4 @@
-"""Functions that NumPy does not send through its protocols, so that NumPy's own cannot take traced arrays."""
+"""Functions that NumPy does not send through its protocols, or not for all of their arguments: here they take traced arrays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array, bottom
+from gradviz.engine.rule import COMPOSED
+from gradviz.numpy import creation
 from gradviz.numpy.creation import asarray
 from gradviz.rules.joining import gathered
 
@@ -56,6 +58,20 @@ def require(a: Any, dtype: Any = None, requirements: str | Sequence[str] | None 
         raise ValueError("Cannot specify both 'C' and 'F' order")
     made = asanyarray(a, dtype, "F" if "F" in wanted else "C" if "C" in wanted else None, **options)
     return np.copy(made) if made is a and wanted & {"W", "O"} else made
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, **options: Any) -> Any:
+    """An array filled with one value, which may be traced. See `numpy.full`."""
+    if not isinstance(fill_value, Array):
+        return creation.full(shape, fill_value, dtype, **options)
+    made = np.copy(np.broadcast_to(fill_value, shape))
+    return made if dtype is None else np.astype(made, dtype)
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """`numpy.interp`, also of traced ``left`` and ``right``."""
+    traced = any(isinstance(value, Array) for value in (x, xp, fp, left, right, period))
+    return (COMPOSED[np.interp] if traced else np.interp)(x, xp, fp, left, right, period)
 
 
 def kaiser(M: int, beta: Any) -> Any:

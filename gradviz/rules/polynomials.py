@@ -9,12 +9,14 @@ import numpy as np
 
 from gradviz.engine.array import bottom
 from gradviz.engine.rule import composed
+from gradviz.rules.joining import gathered
 from gradviz.rules.products import column
 from gradviz.rules.scans import part
 
 
 @composed(np.polyval)
 def polyval(p, x):
+    x = gathered(x)
     value = np.zeros_like(x)
     for k in range(len(p)):
         value = value * x + p[k]
@@ -67,6 +69,7 @@ def polydiv(u, v):
 def polyder(p, m=1):
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
+    p = gathered(p)
     for _ in range(int(m)):
         p = p[:-1] * np.arange(len(p) - 1, 0, -1)
     return p
@@ -76,6 +79,7 @@ def polyder(p, m=1):
 def polyint(p, m=1, k=None):
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
+    p = gathered(p)
     constants = np.zeros(int(m)) if k is None else np.atleast_1d(k)
     if len(constants) < m and len(constants) != 1:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
@@ -129,7 +133,7 @@ def in_pairs(zeros: Any) -> bool:
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov: Any = False):
     """Least squares on columns scaled to length 1."""
     check_points(x, y, w, deg)
-    x, y = x + 0.0, y + 0.0
+    x, y, w = gathered(x) + 0.0, gathered(y) + 0.0, None if w is None else gathered(w)
     rcond = len(x) * np.finfo(x.dtype).eps if rcond is None else rcond
     powers = np.vander(x, int(deg) + 1)
     if w is not None:

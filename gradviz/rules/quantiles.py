@@ -19,8 +19,9 @@ from gradviz.rules.statistics import in_dtype
 # ---- medians
 
 
-def median_to_a(ct, a, axis):
+def median_to_a(ct, out, a, axis):
     """Of an even number of entries, each of the middle two has half."""
+    ct = np.where(np.isnan(out), 0, ct)
     axes = axes_of(axis, np.ndim(a))
     joined = rows(a, axes)
     length = joined.shape[-1]
@@ -119,7 +120,7 @@ def between(ordered: Any, place: Any, move: Any, skip_nan: bool) -> Any:
     if move is not None or np.any(part):
         part = part.astype(ordered.dtype) if move is None else in_dtype(part + move, ordered.dtype)
         value = value * (1 - part) + entry(ordered, high) * part
-    return value if skip_nan else np.where(np.isnan(last), last, value)
+    return value if skip_nan else np.where(np.isnan(last), np.nan, value)
 
 
 def entry(ordered: Any, k: Any) -> Any:

@@ -141,7 +141,7 @@ def select(condlist, choicelist, default=0):
 
 @composed(np.choose)
 def choose(a, choices, out=None, mode="raise"):
-    number, count = bottom(a), len(choices)
+    number, count = np.asarray(a) if isinstance(a, list | tuple) else bottom(a), len(choices)
     if mode == "wrap":
         number = number % count
     elif mode == "clip":

@@ -9,11 +9,13 @@ import numpy as np
 
 from gradviz.engine.array import bottom
 from gradviz.engine.rule import composed
+from gradviz.rules.joining import gathered
 from gradviz.rules.selection import beside
 
 
 @composed(np.unique)
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, **options: Any):
+    ar = gathered(ar)
     _, first, *others = np.unique(bottom(ar), True, return_inverse, return_counts, axis, **options)
     values = np.ravel(ar)[beside(ar, first)] if axis is None else np.take(ar, first, axis)
     found = (values, *([first] if return_index else []), *others)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.rule import composed
+from gradviz.rules.joining import gathered
 
 
 def in_dtype(a: Any, dtype: Any) -> Any:
@@ -15,6 +16,7 @@ def in_dtype(a: Any, dtype: Any) -> Any:
 
 @composed(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    fweights, aweights = (None if weights is None else gathered(weights) for weights in (fweights, aweights))
     variables = observed(m, rowvar)
     if y is not None:
         variables = np.concatenate([variables, observed(y, rowvar)])
@@ -29,6 +31,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
 
 
 def observed(m: Any, rowvar: bool) -> Any:
+    m = gathered(m)
     return np.reshape(m, (1, -1)) if np.ndim(m) < 2 else m if rowvar else np.transpose(m)
 
 

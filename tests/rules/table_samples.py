@@ -45,7 +45,18 @@ ENTRIES = [
         single=False,
     ),
     entry("kaiser", lambda beta: gnp.kaiser(5, beta), positive(), exact=False, single=False, device=False),
+    entry(
+        "interp to traced ends",
+        lambda x, a, b: gnp.interp(x, np.array([-0.1, 0.1]), np.ones(2), a, b),
+        real(6),
+        real(),
+        real(),
+        exact=False,
+        single=False,
+        device=False,
+    ),
     entry("unwrap", lambda p: np.unwrap(5 * p), real(2, 6)),
+    entry("unwrap a period", lambda p, t: np.unwrap(5 * p, axis=0, period=t), real(6, 2), positive(), exact=False),
     *(
         entry(
             f"{f.__name__} {mode} {m} {n}",
