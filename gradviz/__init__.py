@@ -1,6 +1,6 @@
 """gradviz shows where a gradient spends its time and memory, and what to change."""
 
-from gradviz import numpy, rules
+from gradviz import numpy, rules, scipy
 from gradviz.devices.sim import simulate
 from gradviz.engine.array import Array
 from gradviz.engine.rule import rule
@@ -19,6 +19,6 @@ from gradviz.version import __version__
 
 __all__ = [
     "Array", "Profile", "__version__", "checkpoint", "compare", "compile", "fold", "forbid", "grad", "hessian", "hvp", "jacobian", "jvp",
-    "load", "load_ipython_extension", "numpy", "profile", "rule", "rules", "scan", "simulate", "span", "stop_gradient",
+    "load", "load_ipython_extension", "numpy", "profile", "rule", "rules", "scan", "scipy", "simulate", "span", "stop_gradient",
     "value_and_grad", "vjp",
 ]  # fmt: skip
