@@ -107,7 +107,7 @@ class Compiled:
         found = self._quick.get(key) if key is not None else None
         if found:
             path = found[0]
-            if path.plain and (path.steady or path.unchanged()):
+            if path.plain and (path.steady or path.holds()):
                 try:
                     return path.run(args if path.everything else [args[k] for k in path.positions])
                 except Mismatch:
@@ -128,7 +128,7 @@ class Compiled:
         if quick is not None:
             self._quick[quick] = found
         for path in list(found):
-            if path.unchanged():
+            if path.holds():
                 self._apart(path, leaves, args, kwargs)
                 try:
                     result = path.run(values)
@@ -137,6 +137,7 @@ class Compiled:
                 found.remove(path)
                 found.insert(0, path)
                 return result
+        self._count(structure, leaves, args, kwargs)
         if len(found) >= MOST_PATHS:
             return self._uncompiled(key, found, args, kwargs)
         try:
@@ -181,6 +182,23 @@ class Compiled:
                 stacklevel=4,
             )
         return self.__wrapped__(*args, **kwargs)
+
+    def _count(self, structure: Any, leaves: list[Any], args: Any, kwargs: Any) -> None:
+        """Warn if an argument that is fixed is another at each call."""
+        alike = [kinds for other, kinds in self.plans if other == structure]
+        if len(alike) <= MOST_PATHS or structure in self._warned:
+            return
+        values = [{kinds[k] for kinds in alike} for k in range(len(leaves))]
+        k = max(range(len(leaves)), key=lambda k: len(values[k]))
+        if len(values[k]) > MOST_PATHS:
+            self._warned.add(structure)
+            say = "Pass it as a float" if isinstance(leaves[k], int) else "Pass arguments of fewer kinds"
+            warnings.warn(
+                f"{self._names(args, kwargs)[k]} was of {len(values[k])} kinds or values, and each takes a plan of its own. {say}, or "
+                f"leave the function uncompiled.",
+                CompileWarning,
+                stacklevel=4,
+            )
 
     # ---- what is overwritten
 

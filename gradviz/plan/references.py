@@ -67,7 +67,7 @@ class References:
         self.space: dict[str, Any] = {"missing": missing, "same": same_number, "ndarray": ndarray}
         self.seen: set[int] = set()
         self.paths: set[str] = set()
-        self.kept: list[Any] = []
+        self.names: dict[int, str] = {}  # id of an object that ``space`` holds -> its name there
         for root in roots:
             self._follow("", self._named(root), root, 0)
 
@@ -108,9 +108,10 @@ class References:
 
     def _named(self, value: Any) -> str:
         """A name for an object in the checks."""
-        self.kept.append(value)
-        name = f"o{len(self.kept)}"
-        self.space[name] = value
+        name = self.names.get(id(value))
+        if name is None:
+            name = self.names[id(value)] = f"o{len(self.names)}"
+            self.space[name] = value
         return name
 
     # ---- finding them
@@ -137,7 +138,9 @@ class References:
             self._function_of(name, source, value, depth)
         elif type(value) in (list, tuple, dict) or isinstance(value, (list, tuple, dict)):
             self._items(name, source, value, depth)
-        elif not isinstance(value, types.ModuleType) and depth < DEEPEST and is_users(type(value)):
+        elif isinstance(value, types.SimpleNamespace) or (
+            not isinstance(value, types.ModuleType) and depth < DEEPEST and is_users(type(value))
+        ):
             for key, item in attributes_of(value):
                 self._follow(f"{name}.{key}", f"{source}.{key}", item, depth + 1)
             self._method(name, source, value, "__call__", depth)
@@ -162,11 +165,11 @@ class References:
                 self._code_of(name, value.__func__, depth, value.__self__)
                 return
             if isinstance(value, functools.partial):
-                held = self._named((value.args, value.keywords))
+                held = self._named(value)
                 for k, item in enumerate(value.args):
-                    self._follow(f"{name}(...)", f"{held}[0][{k}]", item, depth)
+                    self._follow(f"{name}(...)", f"{held}.args[{k}]", item, depth)
                 for key, item in value.keywords.items():
-                    self._follow(f"{name}({key}=...)", f"{held}[1][{key!r}]", item, depth)
+                    self._follow(f"{name}({key}=...)", f"{held}.keywords[{key!r}]", item, depth)
                 value = value.func
                 continue
             if is_wrapper(value):
@@ -226,7 +229,7 @@ class References:
             if isinstance(value, types.ModuleType):
                 if is_library_module(value):
                     return
-            elif not isinstance(value, type) and (type(value) in (list, tuple, dict) or not is_users(type(value))):
+            elif isinstance(value, (*NUMBERS, *FIXED, *RANDOM, ndarray, Array, list, tuple, dict, types.FunctionType)):
                 break
             found = static(value, attribute)
             if isinstance(found, property) and found.fget is not None and not isinstance(value, type):
