@@ -52,7 +52,7 @@ class Constants:
     def number(self, value: Any) -> int:
         """The number of one of NumPy's or Python's numbers."""
         kind = type(value)
-        if kind is float and value == value and value != 0:  # noqa: PLR0124 - not NaN
+        if kind is float and value == value and value != 0:  # not NaN
             found = self.floats.get(value)
             if found is None:
                 found = self.floats[value] = self._add(value)
