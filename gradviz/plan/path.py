@@ -39,15 +39,14 @@ class Path:
     ----------
     raw, program : what was captured, before and after loops were found in it
     plan : what is run
-    unchanged : says whether what the function refers to is what it was
-    arrays : gives the arrays it refers to by name, as they are now
+    read : gives the arrays that the function refers to by name, as they are now; None if it refers to anything else that has changed
     live : arrays it met that outlive the call: views of those, and some that no name was found for
     held : copies of what the former held, where something may have been computed of it that is kept
     structure, count : how the first ``count`` outputs make the result
     written : (position of an input, of the output that is to be written into it)
     overwritten : positions of the inputs that are written into or donated
     reads : (line, kind, answer) for each look that Python took at a value
-    everything, positions : whether all arguments of a call without containers are inputs, and which are
+    inputs : picks those of the leaves of the arguments that are no fixed ones
     plain, steady : nothing is overwritten; nothing is referred to that could change
     """
 
@@ -59,13 +58,17 @@ class Path:
         with collecting_later(), unrecorded():
             self._capture(f, leaves, structure)
             self.program = reroll(self.raw)
-        self.unchanged, self.arrays = self.references.unchanged(), self.references.current()
+        self.read = self.references.reader()
         self.names = [f"{r.name}, which it refers to" for r in self.references.arrays]
         self.overwritten = {source for source, _ in self.written} | donated
         self.plain = not self.overwritten
-        self.steady = not self.references.numbers and not self.references.arrays
-        self.positions = [k for k, leaf in enumerate(leaves) if is_input(leaf)]
-        self.everything = len(self.positions) == len(leaves)
+        self.steady = not (self.references.numbers or self.references.arrays or self.live)
+        positions = [k for k, leaf in enumerate(leaves) if is_input(leaf)]
+        self.inputs = (
+            (lambda values: values)
+            if len(positions) == len(leaves)
+            else (lambda values: [values[k] for k in positions])
+        )
         self.wrap = wrapper(self.structure)
         self.plan = Plan(self.program, donated)
 
@@ -109,33 +112,29 @@ class Path:
         ]
         run.close()
 
-    def holds(self) -> bool:
-        """Whether what the function refers to is what it was, as far as the plan depends on it."""
-        if not self.unchanged():
-            return False
-        return not self.held or all(map(same, self.held, self.arrays()))
-
-    def outside(self) -> list[Any]:
-        """The arrays that the function refers to, as they are now."""
-        arrays = self.arrays()
-        return [*arrays, *(live.now(arrays) for live in self.live)] if self.live else arrays
+    def outside(self) -> list[Any] | None:
+        """The arrays that the plan reads besides the arguments, as they are now; None if it does not hold any more."""
+        arrays = self.read()
+        if arrays is None or (self.held and not all(map(same, self.held, arrays))):
+            return None
+        return [*arrays, *[live.now(arrays) for live in self.live]] if self.live else arrays
 
     def run(self, values: Sequence[Any]) -> Any:
-        """The result for some inputs."""
-        outs = self.plan.run(values if self.steady and not self.live else [*values, *self.outside()])
+        """The result for some inputs, those from outside included."""
+        outs = self.plan.run(values)
+        if not self.written:
+            return self.wrap(outs)
         for source, at in self.written:
             np.copyto(values[source], outs[at])
-        return self.wrap(outs) if not self.written else self.wrap(outs[: self.count])
+        return self.wrap(outs[: self.count])
 
-    def changed(self) -> list[Reference]:
+    def changed(self) -> list[str]:
         """What the function refers to that is not what it was."""
-        changed = self.references.changed()
-        if self.held and not changed:
-            changed = [
-                r
-                for r, held, now in zip(self.references.arrays, self.held, self.arrays(), strict=True)
-                if not same(held, now)
-            ]
+        changed = [r.name for r in self.references.changed()]
+        arrays = self.read()
+        if arrays is not None and self.held:
+            pairs = zip(self.references.arrays, self.held, arrays, strict=True)
+            changed += [r.name for r, held, now in pairs if not same(held, now)]
         return changed
 
     def constants(self) -> list[str]:

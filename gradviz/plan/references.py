@@ -73,19 +73,27 @@ class References:
 
     # ---- checks, as code
 
-    def unchanged(self) -> Callable[[], bool]:
-        """Whether all but the arrays are what they were, and arrays still arrays of the same kind."""
-        terms = []
+    def reader(self) -> Callable[[], list[Any] | None]:
+        """What gives the arrays as they are now; None if one is of another kind, or anything else is not what it was."""
+        lines = []
         for k, (_, source, value) in enumerate(self.numbers):
             self.space[f"e{k}"] = value
             exact = not isinstance(value, (*NUMBERS, *FIXED))
-            terms.append(f"{source} is e{k}" if exact else f"({source} is e{k} or same({source}, e{k}))")
+            lines.append(f"v = {source}")
+            lines.append(
+                f"if v is not e{k}: return None" if exact else f"if v is not e{k} and not same(v, e{k}): return None"
+            )
         for k, (_, source, value) in enumerate(self.arrays):
-            self.space[f"a{k}"] = value.shape, value.dtype, value.strides
-            terms.append(f"type({source}) is ndarray and ({source}.shape, {source}.dtype, {source}.strides) == a{k}")
+            self.space |= {f"shape{k}": value.shape, f"dtype{k}": value.dtype, f"strides{k}": value.strides}
+            lines.append(f"a{k} = {source}")
+            lines.append(
+                f"if type(a{k}) is not ndarray or a{k}.shape != shape{k} or a{k}.strides != strides{k} or a{k}.dtype != dtype{k}: return None"
+            )
+        lines.append(f"return [{', '.join(f'a{k}' for k in range(len(self.arrays)))}]")
+        body = "\n        ".join(lines)
         errors = "(AttributeError, LookupError, ValueError, TypeError)"
-        lines = f"try:\n        return {' and '.join(terms) or 'True'}\n    except {errors}:\n        return False"
-        return self._function("unchanged", lines)
+        exec(f"def read():\n    try:\n        {body}\n    except {errors}:\n        return None", self.space)  # noqa: S102
+        return self.space["read"]
 
     def changed(self) -> list[Reference]:
         """What is not what it was."""
@@ -97,14 +105,6 @@ class References:
         except (AttributeError, LookupError, ValueError, TypeError):
             return False
         return found is reference.value or same_number(found, reference.value)
-
-    def current(self) -> Callable[[], list[Any]]:
-        """The arrays as they are now."""
-        return self._function("current", f"return [{', '.join(r.source for r in self.arrays)}]")
-
-    def _function(self, name: str, lines: str) -> Any:
-        exec(f"def {name}():\n    {lines}\n", self.space)  # noqa: S102
-        return self.space[name]
 
     def _named(self, value: Any) -> str:
         """A name for an object in the checks."""
