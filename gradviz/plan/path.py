@@ -19,7 +19,7 @@ from gradviz.plan.constants import address, memory, part_of, same
 from gradviz.plan.operation import guard
 from gradviz.plan.plan import Plan
 from gradviz.plan.randomness import Randomness
-from gradviz.plan.references import Reference, References
+from gradviz.plan.references import References
 from gradviz.plan.reroll import reroll
 from gradviz.plan.signature import STATIC, is_input
 from gradviz.record.current import unrecorded

@@ -85,10 +85,8 @@ class References:
             )
         for k, (_, source, value) in enumerate(self.arrays):
             self.space |= {f"shape{k}": value.shape, f"dtype{k}": value.dtype, f"strides{k}": value.strides}
-            lines.append(f"a{k} = {source}")
-            lines.append(
-                f"if type(a{k}) is not ndarray or a{k}.shape != shape{k} or a{k}.strides != strides{k} or a{k}.dtype != dtype{k}: return None"
-            )
+            other = f"a{k}.shape != shape{k} or a{k}.strides != strides{k} or a{k}.dtype != dtype{k}"
+            lines += [f"a{k} = {source}", f"if type(a{k}) is not ndarray or {other}: return None"]
         lines.append(f"return [{', '.join(f'a{k}' for k in range(len(self.arrays)))}]")
         body = "\n        ".join(lines)
         errors = "(AttributeError, LookupError, ValueError, TypeError)"
