@@ -12,6 +12,7 @@ from typing import Any, overload
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CompileWarning, DonationError
 from gradviz.plan.captured import Captured
+from gradviz.plan.explain import Explanation, Memory
 from gradviz.plan.overlap import overlapping
 from gradviz.plan.path import Path, Traced
 from gradviz.plan.program import Mismatch, Program
@@ -152,7 +153,7 @@ class Compiled:
         if len(found) >= MOST_PATHS:
             return self._uncompiled(key, found, args, kwargs)
         try:
-            path = Path(self.__wrapped__, leaves, structure, self._donated(args, kwargs))
+            path = self._made(leaves, structure, args, kwargs)
         except Traced:
             return self.__wrapped__(*args, **kwargs)
         everything = [*values, *(path.outside() or [])]
@@ -244,6 +245,18 @@ class Compiled:
             at += count
         return frozenset(donated)
 
+    def _made(self, leaves: list[Any], structure: Any, args: Any, kwargs: Any) -> Path:
+        """A plan for such arguments, which has a use for all memory that is given to it."""
+        path = Path(self.__wrapped__, leaves, structure, self._donated(args, kwargs))
+        for n in sorted(path.plan.donated):
+            reason = path.plan.placement.unused(n)
+            if reason is not None:
+                names = [name for leaf, name in zip(leaves, self._names(args, kwargs), strict=True) if is_input(leaf)]
+                raise DonationError(
+                    f"{names[n]} is donated, and its memory is of no use: {reason}. Leave it out of donate=."
+                )
+        return path
+
     def _apart(self, path: Path, values: list[Any], leaves: list[Any], args: Any, kwargs: Any) -> None:
         """Nothing may share memory with what is going to be overwritten."""
         if path.plain:
@@ -264,7 +277,7 @@ class Compiled:
         key = self._key(leaves, structure)
         if not self.plans.get(key):
             self._check(leaves, args, kwargs)
-            self.plans[key] = [Path(self.__wrapped__, leaves, structure, self._donated(args, kwargs))]
+            self.plans[key] = [self._made(leaves, structure, args, kwargs)]
         return self.plans[key][0]
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
@@ -275,15 +288,14 @@ class Compiled:
         """The arrays that the plan for such arguments holds or reads besides them, a line for each."""
         return self.path(*args, **kwargs).constants()
 
-    def explain(self, *args: Any, **kwargs: Any) -> Any:
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """The steps of the plan for such arguments."""
-        plan: Any = self.path(*args, **kwargs).plan
-        return plan.explain()
+        path = self.path(*args, **kwargs)
+        return path.plan.explain(path.lines.line)
 
-    def memory(self, *args: Any, **kwargs: Any) -> Any:
+    def memory(self, *args: Any, **kwargs: Any) -> Memory:
         """What the plan for such arguments will hold in memory."""
-        plan: Any = self.path(*args, **kwargs).plan
-        return plan.memory()
+        return self.path(*args, **kwargs).plan.memory()
 
 
 def why(found: list[Path]) -> str:

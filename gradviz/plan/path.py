@@ -22,6 +22,7 @@ from gradviz.plan.randomness import Randomness
 from gradviz.plan.references import References
 from gradviz.plan.reroll import reroll
 from gradviz.plan.signature import STATIC, is_input
+from gradviz.plan.views import layout_of
 from gradviz.record.current import unrecorded
 from gradviz.transforms.trees import flatten, unflatten
 
@@ -70,7 +71,9 @@ class Path:
             else (lambda values: [values[k] for k in positions])
         )
         self.wrap = wrapper(self.structure)
-        self.plan = Plan(self.program, donated)
+        self.donated = donated
+        given = [leaves[k] for k in positions] + (self.outside() or [])
+        self.plan = Plan(self.program, donated, self.written, [layout_of(value) for value in given], len(self.raw.rows))
 
     def _capture(self, f: Callable[..., Any], leaves: list[Any], structure: Any) -> None:
         run = Capture()
@@ -121,12 +124,7 @@ class Path:
 
     def run(self, values: Sequence[Any]) -> Any:
         """The result for some inputs, those from outside included."""
-        outs = self.plan.run(values)
-        if not self.written:
-            return self.wrap(outs)
-        for source, at in self.written:
-            np.copyto(values[source], outs[at])
-        return self.wrap(outs[: self.count])
+        return self.wrap(self.plan.run(values))
 
     def changed(self) -> list[str]:
         """What the function refers to that is not what it was."""
