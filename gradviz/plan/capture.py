@@ -18,7 +18,7 @@ import numpy as np
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CaptureError, EscapedArrayError
 from gradviz.plan.captured import CAPTURED, CLASSES, FLOAT64, Captured, CapturedArray, CapturedView, captured, plain
-from gradviz.plan.constants import Constants, memory
+from gradviz.plan.constants import Constants, Outside, memory
 from gradviz.plan.operation import (
     Items,
     Nth,
@@ -360,32 +360,30 @@ class Capture:
         np.cumsum(widths[codes], out=starts[1:])
         return Rows(codes, operands, starts)
 
-    def program(self, outputs: tuple[int, ...]) -> tuple[Program, list[ndarray]]:
+    def program(self, outputs: tuple[int, ...]) -> tuple[Program, list[Outside]]:
         """What was captured, and the arrays it has to be given after its other inputs: those met that live on."""
-        live = self.constants.settle()
-        rows = self.as_rows()
+        alive, alike = self.constants.settle()
+        rows, values = self.as_rows(), self.constants.values
         metas = tuple(meta_of(x.value) for x in self.inputs)
-        values = self.constants.values
-        if not live:
+        if not alive and not alike:
             return Program(self.operations, rows, values, metas, outputs), []
-        first, count = len(metas), len(live)
-        arrays = [values[-1 - number] for number in live]
-        became = -1 - np.arange(len(values) + 1)
-        for k, number in enumerate(live):
+        first, count = len(metas), len(alive)
+        became = -1 - np.arange(len(values))  # constant -1 - k -> its number from now on
+        for k, number in enumerate(alive):
             became[-1 - number] = first + k
+        for number, earlier in alike.items():
+            became[-1 - number] = earlier
+        for number in (*alive, *alike):
             values[-1 - number] = None
         numbers, operands = value_numbers(self.operations, rows), rows.operands.copy()
-        later, constant = numbers >= first, (numbers < 0) & (numbers != NO_NUMBER)
-        operands[later] += count
+        constant = (numbers < 0) & (numbers != NO_NUMBER)
+        operands[numbers >= first] += count
         operands[constant] = became[-1 - operands[constant]]
-        rows = Rows(
-            np.insert(rows.codes, first, [INPUT] * count),
-            operands,
-            np.insert(rows.starts, first, [rows.starts[first]] * count),
-        )
-        metas = (*metas, *(meta_of(array) for array in arrays))
+        codes = np.insert(rows.codes, first, [INPUT] * count)
+        rows = Rows(codes, operands, np.insert(rows.starts, first, [rows.starts[first]] * count))
+        metas = (*metas, *(meta_of(outside.array) for outside in alive.values()))
         outputs = tuple(int(became[-1 - n]) if n < 0 else n + count * (n >= first) for n in outputs)
-        return Program(self.operations, rows, values, metas, outputs), arrays
+        return Program(self.operations, rows, values, metas, outputs), list(alive.values())
 
     def close(self) -> None:
         """The run is over; to use its values from now on is an error."""

@@ -67,25 +67,31 @@ class References:
         self.space: dict[str, Any] = {"missing": missing, "same": same_number, "ndarray": ndarray}
         self.seen: set[int] = set()
         self.paths: set[str] = set()
-        self.kept: list[Any] = []
+        self.names: dict[int, str] = {}  # id of an object that ``space`` holds -> its name there
         for root in roots:
             self._follow("", self._named(root), root, 0)
 
     # ---- checks, as code
 
-    def unchanged(self) -> Callable[[], bool]:
-        """Whether all but the arrays are what they were, and arrays still arrays of the same kind."""
-        terms = []
+    def reader(self) -> Callable[[], list[Any] | None]:
+        """What gives the arrays as they are now; None if one is of another kind, or anything else is not what it was."""
+        lines = []
         for k, (_, source, value) in enumerate(self.numbers):
             self.space[f"e{k}"] = value
             exact = not isinstance(value, (*NUMBERS, *FIXED))
-            terms.append(f"{source} is e{k}" if exact else f"({source} is e{k} or same({source}, e{k}))")
+            lines.append(f"v = {source}")
+            lines.append(
+                f"if v is not e{k}: return None" if exact else f"if v is not e{k} and not same(v, e{k}): return None"
+            )
         for k, (_, source, value) in enumerate(self.arrays):
-            self.space[f"a{k}"] = value.shape, value.dtype, value.strides
-            terms.append(f"type({source}) is ndarray and ({source}.shape, {source}.dtype, {source}.strides) == a{k}")
+            self.space |= {f"shape{k}": value.shape, f"dtype{k}": value.dtype, f"strides{k}": value.strides}
+            other = f"a{k}.shape != shape{k} or a{k}.strides != strides{k} or a{k}.dtype != dtype{k}"
+            lines += [f"a{k} = {source}", f"if type(a{k}) is not ndarray or {other}: return None"]
+        lines.append(f"return [{', '.join(f'a{k}' for k in range(len(self.arrays)))}]")
+        body = "\n        ".join(lines)
         errors = "(AttributeError, LookupError, ValueError, TypeError)"
-        lines = f"try:\n        return {' and '.join(terms) or 'True'}\n    except {errors}:\n        return False"
-        return self._function("unchanged", lines)
+        exec(f"def read():\n    try:\n        {body}\n    except {errors}:\n        return None", self.space)  # noqa: S102
+        return self.space["read"]
 
     def changed(self) -> list[Reference]:
         """What is not what it was."""
@@ -98,19 +104,12 @@ class References:
             return False
         return found is reference.value or same_number(found, reference.value)
 
-    def current(self) -> Callable[[], list[Any]]:
-        """The arrays as they are now."""
-        return self._function("current", f"return [{', '.join(r.source for r in self.arrays)}]")
-
-    def _function(self, name: str, lines: str) -> Any:
-        exec(f"def {name}():\n    {lines}\n", self.space)  # noqa: S102
-        return self.space[name]
-
     def _named(self, value: Any) -> str:
         """A name for an object in the checks."""
-        self.kept.append(value)
-        name = f"o{len(self.kept)}"
-        self.space[name] = value
+        name = self.names.get(id(value))
+        if name is None:
+            name = self.names[id(value)] = f"o{len(self.names)}"
+            self.space[name] = value
         return name
 
     # ---- finding them
@@ -137,7 +136,9 @@ class References:
             self._function_of(name, source, value, depth)
         elif type(value) in (list, tuple, dict) or isinstance(value, (list, tuple, dict)):
             self._items(name, source, value, depth)
-        elif not isinstance(value, types.ModuleType) and depth < DEEPEST and is_users(type(value)):
+        elif isinstance(value, types.SimpleNamespace) or (
+            not isinstance(value, types.ModuleType) and depth < DEEPEST and is_users(type(value))
+        ):
             for key, item in attributes_of(value):
                 self._follow(f"{name}.{key}", f"{source}.{key}", item, depth + 1)
             self._method(name, source, value, "__call__", depth)
@@ -162,11 +163,11 @@ class References:
                 self._code_of(name, value.__func__, depth, value.__self__)
                 return
             if isinstance(value, functools.partial):
-                held = self._named((value.args, value.keywords))
+                held = self._named(value)
                 for k, item in enumerate(value.args):
-                    self._follow(f"{name}(...)", f"{held}[0][{k}]", item, depth)
+                    self._follow(f"{name}(...)", f"{held}.args[{k}]", item, depth)
                 for key, item in value.keywords.items():
-                    self._follow(f"{name}({key}=...)", f"{held}[1][{key!r}]", item, depth)
+                    self._follow(f"{name}({key}=...)", f"{held}.keywords[{key!r}]", item, depth)
                 value = value.func
                 continue
             if is_wrapper(value):
@@ -226,7 +227,7 @@ class References:
             if isinstance(value, types.ModuleType):
                 if is_library_module(value):
                     return
-            elif not isinstance(value, type) and (type(value) in (list, tuple, dict) or not is_users(type(value))):
+            elif isinstance(value, (*NUMBERS, *FIXED, *RANDOM, ndarray, Array, list, tuple, dict, types.FunctionType)):
                 break
             found = static(value, attribute)
             if isinstance(found, property) and found.fget is not None and not isinstance(value, type):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,9 +46,12 @@ def kind_of(leaf: Any) -> Hashable:
     return (kind, leaf) if isinstance(leaf, STATIC) else (kind, id(leaf))
 
 
-def quick_key(args: tuple[Any, ...]) -> Any:
-    """The same for arguments without containers, in as few steps as possible; None for others."""
-    key: list[Any] = []
+def quick_key(args: Sequence[Any], structure: Any = None) -> Any:
+    """The same for arguments without containers, in as few steps as possible; None for others.
+
+    Strides take the place of the layout class: more is told apart, and the same plan found again.
+    """
+    key: list[Any] = [structure]
     for arg in args:
         kind = type(arg)
         if kind is ndarray:
