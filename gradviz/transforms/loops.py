@@ -75,8 +75,8 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], carry: An
 
     Notes
     -----
-    It can be differentiated in either mode; gradients flow through ``body``, not through ``cond``. A compiled function makes a plan for each
-    number of steps it meets.
+    It can be differentiated in either mode; gradients flow through ``body``, not through ``cond``. A compiled function makes a plan for
+    each number of steps it meets.
 
     Examples
     --------
