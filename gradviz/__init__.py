@@ -12,7 +12,7 @@ from gradviz.report.recording import profile, span
 from gradviz.transforms.checkpoint import checkpoint
 from gradviz.transforms.gradient import grad, value_and_grad, vjp
 from gradviz.transforms.jacobian import hessian, jacobian
-from gradviz.transforms.loops import fold, scan
+from gradviz.transforms.loops import fold, scan, while_loop
 from gradviz.transforms.stop import stop_gradient
 from gradviz.transforms.tangent import hvp, jvp
 from gradviz.version import __version__
@@ -20,5 +20,5 @@ from gradviz.version import __version__
 __all__ = [
     "Array", "Profile", "__version__", "checkpoint", "compare", "compile", "fold", "forbid", "grad", "hessian", "hvp", "jacobian", "jvp",
     "load", "load_ipython_extension", "numpy", "profile", "rule", "rules", "scan", "scipy", "simulate", "span", "stop_gradient",
-    "value_and_grad", "vjp",
+    "value_and_grad", "vjp", "while_loop",
 ]  # fmt: skip
