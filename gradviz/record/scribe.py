@@ -176,6 +176,16 @@ class Scribe:
             self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (start - entered + self.clock() - end)
         return out
 
+    def ran(self, name: str, start_ns: int, end_ns: int, values: Any, made: Any, site: int) -> None:
+        """A step of a plan, which stands for many calls, has run: what it read, and the arrays it wrote."""
+        number = next(self.recording.numbers)
+        first, *more = made or [None]
+        self._finish(number, name, start_ns, end_ns, values, first, 0, site, 0)
+        for array in more:
+            buffer, _ = self.recording.output(array, number)
+            if buffer >= 0:
+                self.uses.append(USE(number, buffer, MAKE))
+
     def call_plain(self, function: Any, args: Any, kwargs: Any) -> Any:
         """A call through which no gradient flows."""
         return self.call(getattr(function, "__name__", str(function)), lambda *args: function(*args, **kwargs), args)
