@@ -1,10 +1,11 @@
 """gradviz shows where a gradient spends its time and memory, and what to change."""
 
-from gradviz import numpy, rules
+from gradviz import numpy, optim, rules
 from gradviz.devices.sim import simulate
 from gradviz.engine.array import Array
 from gradviz.engine.rule import rule
 from gradviz.notebook import load_ipython_extension
+from gradviz.plan.compile import compile
 from gradviz.record.guard import forbid
 from gradviz.report.profile import Profile, compare, load
 from gradviz.report.recording import profile, span
@@ -17,6 +18,6 @@ from gradviz.transforms.tangent import hvp, jvp
 from gradviz.version import __version__
 
 __all__ = [
-    "Array", "Profile", "__version__", "checkpoint", "compare", "fold", "forbid", "grad", "hessian", "hvp", "jacobian", "jvp", "load",
-    "load_ipython_extension", "numpy", "profile", "rule", "rules", "scan", "simulate", "span", "stop_gradient", "value_and_grad", "vjp",
+    "Array", "Profile", "__version__", "checkpoint", "compare", "compile", "fold", "forbid", "grad", "hessian", "hvp", "jacobian", "jvp", "load",
+    "load_ipython_extension", "numpy", "optim", "profile", "rule", "rules", "scan", "simulate", "span", "stop_gradient", "value_and_grad", "vjp",
 ]  # fmt: skip
