@@ -1,4 +1,4 @@
-"""How is a gradient that is too long made shorter?"""
+"""Gradients that are too long, made shorter."""
 
 from __future__ import annotations
 

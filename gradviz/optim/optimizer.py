@@ -1,4 +1,4 @@
-"""How is a rule for one array applied to a tree of parameters?"""
+"""A rule for one array, applied to a tree of parameters."""
 
 from __future__ import annotations
 
@@ -90,8 +90,7 @@ class Optimizer:
         count = state.count + 1
         columns = [tree or [None] * len(leaves) for tree in kept]
         rows = [
-            self._rule(count, weak(rate, p), p, g, *slots)
-            for p, g, *slots in zip(leaves, given, *columns, strict=True)
+            self._rule(count, weak(rate, p), p, g, *slots) for p, g, *slots in zip(leaves, given, *columns, strict=True)
         ]
         after = [list(column) for column in zip(*rows, strict=True)] or [[], *kept]
         trees = [

@@ -6,6 +6,7 @@ They compute and never branch on the count, so a compiled step has one plan for 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def piecewise_constant(values: Sequence[float], boundaries: Sequence[int]) -> Sc
     >>> [round(float(rate(n)), 6) for n in (9, 10, 25)]
     [1.0, 0.1, 0.01]
     """
-    if len(values) != len(boundaries) + 1 or any(a >= b for a, b in zip(boundaries, boundaries[1:], strict=False)):
+    if len(values) != len(boundaries) + 1 or any(a >= b for a, b in pairwise(boundaries)):
         raise ValueError(
             f"{len(values)} values need {len(values) - 1} boundaries, each larger than the one before; there are {list(boundaries)}"
         )

@@ -11,7 +11,10 @@ import gradviz as gv
 
 def some(dtype: str, scale: float) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    return {"w": (scale * rng.standard_normal((4, 3))).astype(dtype), "b": (scale * rng.standard_normal(3)).astype(dtype)}
+    return {
+        "w": (scale * rng.standard_normal((4, 3))).astype(dtype),
+        "b": (scale * rng.standard_normal(3)).astype(dtype),
+    }
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -31,7 +34,11 @@ def test_by_norm(dtype: str, scale: float) -> None:
 
 
 def test_the_precisions_of_a_tree_stay_apart() -> None:
-    grads = {"single": np.full(3, 5, np.float32), "double": np.full(3, 5.0), "complex": np.full(2, 3 + 4j, np.complex64)}
+    grads = {
+        "single": np.full(3, 5, np.float32),
+        "double": np.full(3, 5.0),
+        "complex": np.full(2, 3 + 4j, np.complex64),
+    }
     clipped = gv.optim.clip_by_norm(grads, 1.0)
     assert {name: g.dtype for name, g in clipped.items()} == {name: g.dtype for name, g in grads.items()}
     assert gv.optim.global_norm(clipped) == pytest.approx(1.0)

@@ -156,7 +156,9 @@ def test_compiled_and_donated(name: str, dtype: str) -> None:
         for a, b in zip(flatten((got, state))[0], flatten((want, want_state))[0], strict=True):
             assert np.result_type(a) == np.result_type(b)
             assert_close(a, b, dtype)
-        assert all(np.shares_memory(a, b) for a, b in zip(flatten(got)[0], before, strict=True)), "in the donated memory"
+        assert all(np.shares_memory(a, b) for a, b in zip(flatten(got)[0], before, strict=True)), (
+            "in the donated memory"
+        )
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -218,7 +220,9 @@ def test_a_whole_training_step_compiled(optimizer: Any) -> None:
     ways = {"plain": train, "compiled": gv.compile(train, donate=("params", "state"))}
     ends = {}
     for name, way in ways.items():
-        params = {key: numbers(*shape, dtype="f4", seed=len(key) + shape[0]) * np.float32(0.5) for key, shape in MLP.items()}
+        params = {
+            key: numbers(*shape, dtype="f4", seed=len(key) + shape[0]) * np.float32(0.5) for key, shape in MLP.items()
+        }
         state = optimizer.init(params)
         values = []
         for _ in range(60):
