@@ -5,7 +5,7 @@ from gradviz.devices.sim import simulate
 from gradviz.engine.array import Array
 from gradviz.engine.rule import rule
 from gradviz.notebook import load_ipython_extension
-from gradviz.plan.compile import compile
+from gradviz.plan.compile import compile  # noqa: A004 - as torch and re say it
 from gradviz.record.guard import forbid
 from gradviz.report.profile import Profile, compare, load
 from gradviz.report.recording import profile, span

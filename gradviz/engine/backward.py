@@ -14,8 +14,8 @@ from gradviz.engine.tape import Tape
 from gradviz.engine.watched import watched_walk
 
 ndarray = np.ndarray
-float64 = np.float64
-NUMBER_OR_NONE = frozenset({np.float64, NoneType})
+NUMBERS = {np.float64}  # plans add theirs
+NUMBERS_OR_NONE = {np.float64, NoneType}
 
 
 def backward(tape: Tape, seeds: list[tuple[int, Any]], free: bool) -> list[Any]:
@@ -68,7 +68,7 @@ def walk(log: list[Any], cts: list[Any], leaves: int, free: bool) -> None:
             if step.owns:
                 ct = own(ct)
             made = list(step.back(ct, record))
-            if type(made[0]) is float64:
+            if type(made[0]) in NUMBERS:
                 add_numbers(cts, record[1], made)
             else:
                 hand_out(cts, record[1], made)
@@ -77,7 +77,7 @@ def walk(log: list[Any], cts: list[Any], leaves: int, free: bool) -> None:
 def add_numbers(cts: list[Any], parents: tuple[int, ...], made: list[Any]) -> None:
     """As `hand_out`, where at least the first cotangent is a number: nobody can share one, so it is simply added."""
     for parent in reversed(parents):
-        if type(made[-1]) is not float64 or type(cts[parent]) not in NUMBER_OR_NONE:
+        if type(made[-1]) not in NUMBERS or type(cts[parent]) not in NUMBERS_OR_NONE:
             hand_out(cts, parents[: len(made)], made)
             return
         new, old = made.pop(), cts[parent]

@@ -21,7 +21,8 @@ from gradviz.engine.tape import Tape
 
 ndarray = np.ndarray
 SCALARS = {float, complex, np.float64, np.float32, np.complex128, np.complex64}  # one type, one dtype; plans add theirs
-REALS = frozenset({float, np.float64})  # a number of either takes the cotangent of a number as it is
+ARRAYS = {ndarray}  # arrays whose parts are taken on the short path; plans add theirs
+REALS = {float, np.float64}  # a number of either takes the cotangent of a number as it is; plans add theirs
 HOST = frozenset({ndarray, *SCALARS})  # values whose calls are recorded on a short path too
 FLOAT64 = np.dtype(np.float64)
 X, Y, A = (("x",), False), (("y",), False), (("a",), False)
@@ -227,7 +228,7 @@ def get_item(self: Array, index: Any) -> Any:
     kind = type(index)
     if (kind is int or kind is slice) and type(tape) is Tape and tape.open:
         value = self.value
-        if type(value) is ndarray:
+        if type(value) in ARRAYS:
             recorder = tape.recorder
             start_ns = 0 if recorder is None else recorder.clock()
             out = value[index]
@@ -237,7 +238,7 @@ def get_item(self: Array, index: Any) -> Any:
             log.append((PART[0], self.index, (index,), (value.shape, value.dtype), index))
             if recorder is not None:
                 recorder.quick(tape, number, "getitem", start_ns, end_ns, value, None, out, 0)
-            return View(out, tape, number, self, (take, (index,))) if type(out) is ndarray else Array(out, tape, number)
+            return View(out, tape, number, self, (take, (index,))) if type(out) in ARRAYS else Array(out, tape, number)
     index = below_index(index)
     if kind is not ndarray and getattr(getattr(index, "dtype", None), "kind", "") == "b" and index.ndim:
         # on a device a mask makes the host wait; positions do so once, and not again in the reverse pass

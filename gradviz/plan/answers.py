@@ -106,8 +106,10 @@ def binary(operate: Callable[[Any, Any], Any], ufunc: np.ufunc) -> Callable[[Any
         kind = type(out)
         key = (ufunc, kind) if kind is not ndarray else (ufunc, out.shape, out.dtype)
         code = capture.codes.get(key) or capture.operands_only(key, ufunc, 2, out)
-        rows = capture.rows
-        rows.append((code, a, b))
+        rows, operands = capture.rows, capture.operands
+        rows.append(code)
+        operands.append(a)
+        operands.append(b)
         return CLASSES[kind](capture, out, len(rows) - 1)
 
     return compute
@@ -128,11 +130,9 @@ def reflected(operate: Callable[[Any, Any], Any], ufunc: np.ufunc) -> Callable[[
 def in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
     """``x <op>= y``."""
 
-    def compute(self: Captured, other: Any) -> Any:
+    def compute(self: CapturedArray, other: Any) -> Any:
         if isinstance(other, Array):
             return NotImplemented
-        if type(self.value) is not ndarray:
-            return self.capture.call(ufunc, (self, other), {})
         self.capture.compute_into(self, ufunc, (self, other), {})
         return self
 
@@ -156,12 +156,68 @@ COMPARING = {
 for _name, _ufunc in BINARY.items():
     setattr(Captured, f"__{_name}__", binary(getattr(operator, f"__{_name}__"), _ufunc))
     setattr(Captured, f"__r{_name}__", reflected(getattr(operator, f"__{_name}__"), _ufunc))
-    setattr(Captured, f"__i{_name}__", in_place(_ufunc))
+    setattr(CapturedArray, f"__i{_name}__", in_place(_ufunc))
 for _name, _ufunc in COMPARING.items():
     setattr(Captured, f"__{_name}__", binary(getattr(operator, f"__{_name}__"), _ufunc))
 for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
     setattr(Captured, f"__{_name}__", unary(getattr(operator, f"__{_name}__"), _ufunc))
 
+
+# ---- the same for the commonest numbers, written out: loops over numbers are made of nothing else
+
+SHORT = """
+def compute(self, other):
+    kind = type(other)
+    if kind is FLOAT64:
+        b = other.number
+        y = other.value
+    elif kind is float:
+        y = other
+        b = self.capture.floats.get(y)
+        if b is None:
+            b = self.capture.constant(y)
+    else:
+        return otherwise(self, other)
+    out = self.value {symbol} y
+    capture = self.capture
+    rows = capture.rows
+    made = new(FLOAT64)
+    made.capture = capture
+    made.value = out
+    made.number = len(rows)
+    rows.append(capture.short[{place}] or capture.short_code({place}, ufunc, out))
+    append = capture.operands.append
+    append(self.number)
+    append(b)
+    return made
+
+def reflect(self, other):
+    if type(other) is not float:
+        return otherwise_reflected(self, other)
+    b = self.capture.floats.get(other)
+    if b is None:
+        b = self.capture.constant(other)
+    out = other {symbol} self.value
+    capture = self.capture
+    rows = capture.rows
+    made = new(FLOAT64)
+    made.capture = capture
+    made.value = out
+    made.number = len(rows)
+    rows.append(capture.short[{place}] or capture.short_code({place}, ufunc, out))
+    append = capture.operands.append
+    append(b)
+    append(self.number)
+    return made
+"""
+for _place, (_name, _symbol) in enumerate({"add": "+", "sub": "-", "mul": "*", "truediv": "/"}.items()):
+    _space: dict[str, Any] = {
+        "FLOAT64": FLOAT64, "new": object.__new__, "ufunc": BINARY[_name], "otherwise": getattr(Captured, f"__{_name}__"),
+        "otherwise_reflected": getattr(Captured, f"__r{_name}__"),
+    }  # fmt: skip
+    exec(SHORT.format(symbol=_symbol, place=_place), _space)  # noqa: S102
+    setattr(FLOAT64, f"__{_name}__", _space["compute"])
+    setattr(FLOAT64, f"__r{_name}__", _space["reflect"])
 
 # ---- methods
 

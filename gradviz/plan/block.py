@@ -49,10 +49,11 @@ class Value:
 class Node:
     """One call: what it does, what it reads and what it makes.
 
-    ``args`` and ``kwargs`` hold slots that refer to ``inputs``. A loop has ``loop`` instead of a function.
+    ``args`` and ``kwargs`` hold slots that refer to ``inputs``. A loop has ``loop`` instead of a function. ``several`` says that the
+    function returns a tuple.
     """
 
-    __slots__ = ("args", "function", "inputs", "kwargs", "loop", "outputs", "site")
+    __slots__ = ("args", "function", "inputs", "kwargs", "loop", "outputs", "several", "site")
 
     def __init__(
         self,
@@ -63,7 +64,9 @@ class Node:
         metas: Sequence[Any],
         site: Any = None,
         loop: Loop | None = None,
+        several: bool = False,
     ) -> None:
+        self.several = several
         self.function, self.args, self.kwargs = function, args, kwargs
         self.inputs = list(inputs)
         self.outputs = [Value(meta) for meta in metas]
@@ -200,7 +203,7 @@ class Reading:
                 continue
             several = isinstance(made.meta, tuple) and not isinstance(made.meta, Meta)
             metas = made.meta if several else [made.meta]
-            node = Node(made.function, made.args, made.kwargs, values, metas, made.site)
+            node = Node(made.function, made.args, made.kwargs, values, metas, made.site, several=several)
             nodes.append(node)
             env.append(node.outputs if several else node.out)
         return nodes
@@ -277,7 +280,7 @@ def run_nodes(nodes: list[Node], env: dict[Any, Any]) -> None:
             checked(Operation(0, guard, node.args, (), None, ()), values)
             continue
         out = node.function(*(filled(a, values) for a in node.args), **{k: filled(a, values) for k, a in node.kwargs})
-        for value, made in zip(node.outputs, out if len(node.outputs) > 1 else [out], strict=True):
+        for value, made in zip(node.outputs, out if node.several else [out], strict=True):
             env[value] = made
 
 

@@ -1,8 +1,7 @@
 """How a program is captured: run the function once on captured values, and keep the rows they write.
 
-A row is a flat tuple, and its position is the number of the value it makes:
-
-    (operation, operand, operand, ...)
+A row is an operation with its operands, and its position is the number of the value it makes. Rows are kept as two flat arrays, of
+all operations and of all operands; how many belong to an operation is known.
 
 Operands that are values have the number of a row; constants have negative numbers, so that a row met again in a later iteration of a
 loop differs from the earlier one in nothing but numbers that move on.
@@ -11,18 +10,19 @@ loop differs from the earlier one in nothing but numbers that move on.
 from __future__ import annotations
 
 import sys
+from array import array as Integers  # noqa: N812
 from typing import Any
 
 import numpy as np
 
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CaptureError, EscapedArrayError
-from gradviz.plan.captured import CAPTURED, Captured, CapturedArray, CapturedView, captured, plain
+from gradviz.plan.captured import CAPTURED, CLASSES, FLOAT64, Captured, CapturedArray, CapturedView, captured, plain
 from gradviz.plan.constants import Constants, memory
 from gradviz.plan.operation import (
     Items, Nth, Operation, Sliced, Slot, filled, guard, meta_of, pick, put, put_seen, take,
 )  # fmt: skip
-from gradviz.plan.program import NO_NUMBER, Program, Rows, as_rows, value_numbers
+from gradviz.plan.program import NO_NUMBER, Program, Rows, value_numbers
 from gradviz.plan.template import Parts
 from gradviz.record.source import Lines, line_of, short
 
@@ -41,18 +41,21 @@ class Capture:
 
     Attributes
     ----------
-    rows : one tuple for each value
-    operations : what the first number of a row refers to
+    rows : the operation of each row
+    operands : those of all rows, one after the other
+    operations : what the numbers in ``rows`` refer to
     constants : what negative numbers refer to
     inputs : the captured values that each call brings along
     """
 
     def __init__(self) -> None:
-        self.rows: list[tuple[int, ...]] = []
+        self.rows: Any = Integers("q")
+        self.operands: Any = Integers("q")
         self.operations: list[Operation] = [Operation(INPUT, None, (), (), None, ())]
         self.codes: dict[Any, int] = {}
         self.constants = Constants()
         self.floats = self.constants.floats
+        self.short = [0, 0, 0, 0]  # codes of +, -, *, / on float64 numbers
         self.inputs: list[Any] = []
         self.outside: dict[int, Captured] = {}  # id of an array that the function refers to -> the input it is
         self.lines = Lines()
@@ -68,7 +71,7 @@ class Capture:
         self.outside[id(array)] = self._input(array)
 
     def _input(self, value: Any) -> Any:
-        self.rows.append((INPUT,))
+        self.rows.append(INPUT)
         made = captured(self, value, len(self.rows) - 1)
         self.inputs.append(made)
         return made
@@ -83,7 +86,8 @@ class Capture:
         return self.constants.array(value, self.lines.site(sys._getframe(1)))
 
     def row(self, code: int, *operands: int) -> int:
-        self.rows.append((code, *operands))
+        self.rows.append(code)
+        self.operands.extend(operands)
         return len(self.rows) - 1
 
     def operation(
@@ -117,6 +121,12 @@ class Capture:
         code = self.codes[key] = self.find(ufunc, slots, (), out, (False,) * count)
         return code
 
+    def short_code(self, place: int, ufunc: np.ufunc, out: Any) -> int:
+        """The code of an arithmetic operation on float64 numbers, met for the first time."""
+        code = self.codes.get((ufunc, type(out))) or self.operands_only((ufunc, type(out)), ufunc, 2, out)
+        self.short[place] = code
+        return code
+
     def computed(self, ufunc: np.ufunc, operands: tuple[int, ...], out: Any) -> Any:
         """Write down a ufunc that has been computed."""
         kind = type(out)
@@ -145,7 +155,7 @@ class Capture:
         code = self.find(function, templates, options, out, tuple(parts.integers), viewed)
         number = self.row(code, *parts.operands)
         if viewed:
-            return CapturedView(self, out, number, source, self.rows[number])
+            return CapturedView(self, out, number, source, (code, *parts.operands))
         if type(out) is ndarray and out.base is not None and any(looks_at(out, x.value) for x in parts.captured):
             out = out.copy(order="K")
         if function in DATA_SHAPED:
@@ -169,7 +179,7 @@ class Capture:
             if parts.captured and looks_at(part, parts.captured[0].value) and parts.operands[0] == parts.captured[0].number:
                 code = self.find(Nth(function, k), templates, options, part, integers, True)
                 row = self.row(code, *parts.operands)
-                made.append(CapturedView(self, part, row, parts.captured[0], self.rows[row]))  # type: ignore[arg-type]
+                made.append(CapturedView(self, part, row, parts.captured[0], (code, *parts.operands)))  # type: ignore[arg-type]
                 continue
             if any(looks_at(part, x.value) for x in parts.captured):
                 part = part.copy(order="K")  # noqa: PLW2901
@@ -193,12 +203,14 @@ class Capture:
             key = (TAKE_ONE, kind) if kind is not ndarray else (TAKE_ONE, out.shape, out.dtype)
             code = self.codes.get(key)
             if code is None:
+                captured(self, out, 0)  # makes the class for such results
                 code = self.codes[key] = self.operation(take, (Slot(0), Slot(1, True)), (), out, (False, True), kind is ndarray)
-            row = (code, number, index)
-            self.rows.append(row)
+            self.rows.append(code)
+            self.operands.append(number)
+            self.operands.append(index)
             if kind is ndarray:
-                return CapturedView(self, out, len(self.rows) - 1, array, row)  # type: ignore[arg-type]
-            return captured(self, out, len(self.rows) - 1)
+                return CapturedView(self, out, len(self.rows) - 1, array, (code, number, index))  # type: ignore[arg-type]
+            return CLASSES[kind](self, out, len(self.rows) - 1)
         parts = Parts(self)
         whole = parts.template(array)
         at = parts.index(index)
@@ -208,7 +220,7 @@ class Capture:
         number = self.row(code, *parts.operands)
         if any(plain(x).dtype.kind == "b" for x in parts.captured[1:] if hasattr(x, "dtype")):
             self.shape_is(number, out.shape)
-        return CapturedView(self, out, number, array, self.rows[number]) if view else captured(self, out, number)  # type: ignore[arg-type]
+        return CapturedView(self, out, number, array, (code, *parts.operands)) if view else captured(self, out, number)  # type: ignore[arg-type]
 
     # ---- writes
 
@@ -220,7 +232,20 @@ class Capture:
                 return  # the second half of ``a[i] += v``
         if type(value) is Array:
             value = strip(value, 0) if value.tape is None else value.__array__()
-        if type(value) not in CAPTURED:
+        kind = type(value)
+        if type(index) is int and (kind is FLOAT64 or kind is float):
+            number, memory = value.number if kind is FLOAT64 else self.constant(value), array.value
+            key = PUT_ONE, memory.shape, memory.dtype, kind
+            code = self.codes.get(key)
+            if code is None:
+                slots = (Slot(0), Slot(1), Slot(2, True))
+                code = self.codes[key] = self.find(put, slots, (), memory, (False, False, True))
+            before = array.number
+            memory[index] = value.value if kind is FLOAT64 else value
+            self.row(code, before, number, index)
+            array.moved(len(self.rows) - 1)
+            return
+        if kind not in CAPTURED:
             value = np.asarray(value, dtype=array.dtype)[()]
         parts = Parts(self)
         whole, what, at = parts.template(array), parts.template(value), parts.index(index)
@@ -304,10 +329,19 @@ class Capture:
 
     # ---- the result
 
+    def as_rows(self) -> Rows:
+        """The rows as NumPy arrays."""
+        codes = np.frombuffer(self.rows, np.int64) if self.rows else np.empty(0, np.int64)
+        operands = np.frombuffer(self.operands, np.int64) if self.operands else np.empty(0, np.int64)
+        widths = np.array([len(made.integers) for made in self.operations])
+        starts = np.zeros(len(codes) + 1, np.int64)
+        np.cumsum(widths[codes], out=starts[1:])
+        return Rows(codes, operands, starts)
+
     def program(self, outputs: tuple[int, ...]) -> tuple[Program, list[ndarray]]:
         """What was captured, and the arrays it has to be given after its other inputs: those met that live on."""
         live = self.constants.settle()
-        rows = as_rows(self.rows)
+        rows = self.as_rows()
         metas = tuple(meta_of(x.value) for x in self.inputs)
         values = self.constants.values
         if not live:
@@ -334,14 +368,21 @@ class Capture:
         self.rows = Over()
 
 
-class Over(list[Any]):
+class Over:
     """The rows of a capture that is over."""
 
-    def append(self, row: Any) -> None:
+    def __len__(self) -> int:
+        return 0
+
+    def append(self, code: int) -> None:
         """Refused."""
         raise EscapedArrayError(
             "A value of a compiled function was used after the call. Return what you need from the function instead of keeping it."
         )
+
+
+class PUT_ONE:  # noqa: N801
+    """``array[integer] = number``."""
 
 
 class TAKE_ONE:  # noqa: N801 - a mark in keys

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradviz.engine.array import Array, stored_by
+from gradviz.engine.backward import NUMBERS, NUMBERS_OR_NONE
 from gradviz.engine.cotangent import owned
-from gradviz.engine.straight import SCALARS
+from gradviz.engine.straight import ARRAYS, REALS, SCALARS
 from gradviz.errors import ConversionError
 from gradviz.plan.operation import in_kind_of, python_number
 
@@ -159,14 +161,14 @@ class CapturedArray(Captured):
 
     # facts, which are the same in every replay
 
-    shape = property(lambda self: self.value.shape, doc="Length of each axis.")
-    dtype = property(lambda self: self.value.dtype, doc="Kind of its entries.")
-    ndim = property(lambda self: self.value.ndim, doc="Number of axes.")
-    size = property(lambda self: self.value.size, doc="Number of entries.")
-    itemsize = property(lambda self: self.value.itemsize, doc="Bytes of an entry.")
-    nbytes = property(lambda self: self.value.nbytes, doc="Bytes of all entries.")
-    strides = property(lambda self: self.value.strides, doc="Bytes to the next entry along each axis.")
-    flags = property(lambda self: self.value.flags, doc="Layout.")
+    shape = property(attrgetter("value.shape"), doc="Length of each axis.")
+    dtype = property(attrgetter("value.dtype"), doc="Kind of its entries.")
+    ndim = property(attrgetter("value.ndim"), doc="Number of axes.")
+    size = property(attrgetter("value.size"), doc="Number of entries.")
+    itemsize = property(attrgetter("value.itemsize"), doc="Bytes of an entry.")
+    nbytes = property(attrgetter("value.nbytes"), doc="Bytes of all entries.")
+    strides = property(attrgetter("value.strides"), doc="Bytes to the next entry along each axis.")
+    flags = property(attrgetter("value.flags"), doc="Layout.")
     device = property(lambda self: "cpu", doc="Where it lives.")
     base: Any = None  # the array that owns its memory
 
@@ -289,6 +291,10 @@ def class_for(kind: type) -> Any:
 
 
 FLOAT64, FLOAT = class_for(np.float64), class_for(float)
+ARRAYS.update((CapturedArray, CapturedView))
+REALS.update((FLOAT64, FLOAT))
+NUMBERS.add(FLOAT64)
+NUMBERS_OR_NONE.add(FLOAT64)
 
 
 def captured(capture: Capture, value: Any, number: int) -> Any:

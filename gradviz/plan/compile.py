@@ -7,160 +7,138 @@ import inspect
 import types
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-import gradviz.plan.answers  # noqa: F401 - gives captured values their operators
 from gradviz.engine.array import Array, strip
-from gradviz.errors import CaptureError, CompileWarning, DonationError
-from gradviz.plan.capture import Capture
-from gradviz.plan.captured import CAPTURED, Captured, CapturedArray
+from gradviz.errors import CompileWarning, DonationError
+from gradviz.plan.captured import Captured
 from gradviz.plan.overlap import overlapping
-from gradviz.plan.plan import Plan
+from gradviz.plan.path import Path, Traced
 from gradviz.plan.program import Mismatch, Program
-from gradviz.plan.randomness import Randomness
-from gradviz.plan.references import References
-from gradviz.plan.reroll import reroll
-from gradviz.plan.signature import STATIC, check, is_input, kind_of
-from gradviz.record.current import unrecorded
-from gradviz.transforms.trees import flatten, paths, unflatten
+from gradviz.plan.signature import STATIC, check, is_input, kind_of, quick_key
+from gradviz.transforms.trees import flatten, paths
 
-ndarray = np.ndarray
 MOST_PATHS = 16  # plans for one signature: for the answers that Python got where it looked at values
 
 
-class Traced(Exception):  # noqa: N818 - not an error: the function is run as it is
-    """A function refers to an array of a derivative that is being taken."""
+@overload
+def compile(f: Callable[..., Any], *, donate: str | int | Sequence[str | int] = ()) -> Compiled: ...  # noqa: A001
+@overload
+def compile(*, donate: str | int | Sequence[str | int] = ()) -> Callable[[Callable[..., Any]], Compiled]: ...  # noqa: A001
+def compile(f: Any = None, *, donate: str | int | Sequence[str | int] = ()) -> Any:  # noqa: A001 - as torch and re say it
+    """A function that runs as a plan: captured at its first call, replayed from then on.
 
+    What it computes with NumPy is captured, gradients inside it included, loops of Python's are found again, and the plan is run
+    instead. ``gv.compile(gv.grad(loss))`` gives the gradient that ``gv.grad(loss)`` gives.
 
-class Path:
-    """One plan of a signature: for some answers that Python got, and some values that the function referred to.
-
-    Attributes
+    Parameters
     ----------
-    plan : what is run
-    program : what was captured, before loops were found in it
-    unchanged : whether what the function refers to is what it was
-    outside : the arrays it refers to, as they are now
-    structure : how the outputs make the result
-    written : (position of an input, of the output that is written into it)
-    constants : what each array in it is called
+    f : the function. Arrays, floats and complex numbers among its arguments, in dicts, lists, tuples and dataclasses too, are inputs of the
+        plan. Integers, bools, strings and None are fixed: another value makes another plan, as do other shapes, dtypes and layouts.
+        Where Python looks at a value (``if x > 0``, ``int(x)``, ``range(n)``), another answer makes another plan, up to 16 for one
+        kind of arguments. What it refers to, such as globals, is noticed when it changes.
+    donate : names or positions of parameters whose arrays may be overwritten, so that results need no memory of their own
+
+    Returns
+    -------
+    A function of the same arguments and results, which also has ``explain(*args)``, ``memory(*args)`` and ``program(*args)``. Results
+    share memory neither with arguments nor with each other, except with donated arguments. Arguments that ``f`` writes into are written
+    into. Called with traced arrays, inside another derivative or compiled function, it runs as it is.
+
+    Raises
+    ------
+    CaptureError : the function reads a number (``float(x)``, ``x.item()``), draws random ones, or returns what is no array
+    DonationError : a donated argument shares memory with another
+
+    Examples
+    --------
+    >>> import numpy as np, gradviz as gv
+    >>> gradient = gv.compile(gv.grad(lambda x: np.sum(x**2)))
+    >>> gradient(np.array([1.0, 2.0]))
+    array([2., 4.])
+
+    >>> @gv.compile(donate="x")
+    ... def step(x, slope, rate):
+    ...     return x - rate * slope
+    >>> step(np.array([1.0, 2.0]), np.array([10.0, 10.0]), 0.1)
+    array([0., 1.])
     """
-
-    def __init__(self, f: Callable[..., Any], leaves: list[Any], structure: Any, donated: frozenset[int]) -> None:
-        held = [leaf for leaf in leaves if not is_input(leaf) and not isinstance(leaf, STATIC)]
-        references = References((f, *held))
-        if references.traced:
-            raise Traced
-        run = Capture()
-        traced = [run.input(leaf) if is_input(leaf) else leaf for leaf in leaves]
-        for found in references.arrays:
-            run.refer(found.value)
-        args, kwargs = unflatten(structure, traced)
-        randomness = Randomness(references)
-        with unrecorded():
-            result = f(*args, **kwargs)
-            outs, self.structure = flatten(result)
-            outs = [strip(out, 0) if type(out) is Array and out.tape is None else out for out in outs]
-            count = len(outs)
-            arguments = [x for x in traced if isinstance(x, CapturedArray)]
-            written = [x for x in arguments if x.version]
-            outs += written
-            randomness.check(run)
-            numbers = tuple([output_number(run, out) for out in outs])
-        del result, args, kwargs
-        self.written = tuple((position(x, run.inputs), count + k) for k, x in enumerate(written))
-        self.count = count
-        changed = run.constants.changed()
-        if changed is not None:
-            site = run.constants.sites[changed]
-            raise CaptureError(
-                f"the function writes into an array that it does not get as an argument{f', at {run.line(site)}' if site >= 0 else ''}: "
-                f"a plan would not repeat that. Pass the array as an argument and return it."
-            )
-        self.raw, live = run.program(numbers)
-        run.close()
-        self.unchanged = references.unchanged()
-        self.arrays = references.current()
-        self.live = live
-        self.names = [r.name for r in references.arrays]
-        self.sites = [run.line(site) for site in run.constants.sites.values() if site >= 0]
-        self.program = reroll(self.raw)
-        self.plan = Plan(self.program, donated, self.written)
-
-    def outside(self) -> list[Any]:
-        """The arrays that the function refers to, as they are now."""
-        return self.arrays() + self.live
-
-    def run(self, values: list[Any]) -> Any:
-        """The result for some inputs."""
-        return unflatten(self.structure, self.plan.run(values + self.outside()))
-
-
-def position(one: Any, among: Sequence[Any]) -> int:
-    """Where an object stands; captured arrays must not be compared."""
-    return next(k for k, other in enumerate(among) if other is one)
-
-
-def output_number(run: Capture, out: Any) -> int:
-    """The number of one leaf of the result."""
-    if isinstance(out, Captured):
-        return out.number
-    if isinstance(out, (ndarray, np.generic, float, complex)) or isinstance(out, STATIC):
-        return run.constant(out)
-    if isinstance(out, Array):
-        raise Traced
-    raise CaptureError(
-        f"the function returned a {type(out).__name__}, in which a plan cannot tell values from facts. Return arrays and numbers, in dicts, "
-        f"lists, tuples or dataclasses."
-    )
+    names = (donate,) if isinstance(donate, (str, int)) else tuple(donate)
+    if f is None:
+        return lambda f: Compiled(f, names)
+    return Compiled(f, names)
 
 
 class Compiled:
-    """A function that is captured and replayed. See `compile`."""
+    """A function that is captured and replayed. See `compile`.
 
-    def __init__(self, f: Callable[..., Any], donate: Sequence[str | int]) -> None:
+    Attributes
+    ----------
+    plans : for each signature (structure and kinds of the arguments) the paths that were taken, the latest first
+    """
+
+    def __init__(self, f: Callable[..., Any], donate: tuple[str | int, ...]) -> None:
         functools.update_wrapper(self, f, updated=())
         self.__wrapped__ = f
         self.donate = donate
         self.plans: dict[Any, list[Path]] = {}
-        self.warned: set[Any] = set()
-        self.name = ""
-        self.held: list[Any] = []  # arguments known by their identity
+        self._quick: dict[Any, list[Path]] = {}  # the same, by a key that is found without taking the arguments apart
+        self._held: list[Any] = []  # arguments known by their identity, which must not be given away
+        self._warned: set[Any] = set()
+        self._name = getattr(f, "__name__", "a function")
+
+    def __repr__(self) -> str:
+        return f"<compiled {self._name}, {sum(map(len, self.plans.values()))} plans>"
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self._name = name
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: compiled for each object."""
         if instance is None:
             return self
-        kept = vars(instance)
-        key = f"_compiled_{self.name}"
-        if key not in kept:
-            kept[key] = Compiled(types.MethodType(self.__wrapped__, instance), self.donate)
-        return kept[key]
+        key = f"_compiled_{self._name}"
+        if key not in vars(instance):
+            vars(instance)[key] = Compiled(types.MethodType(self.__wrapped__, instance), self.donate)
+        return vars(instance)[key]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        key = None if kwargs else quick_key(args)
+        found = self._quick.get(key) if key is not None else None
+        if found:
+            path = found[0]
+            if path.plain and (path.steady or path.unchanged()):
+                try:
+                    return path.run(args if path.everything else [args[k] for k in path.positions])
+                except Mismatch:
+                    pass
+        return self._called(key, args, kwargs)
+
+    def _called(self, quick: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call whatever its arguments; ``quick`` is the short key of such arguments, if they have one."""
         leaves, structure = flatten((args, kwargs))
-        if any(type(leaf) in TRACED for leaf in leaves):
-            leaves = [strip(leaf, 0) if type(leaf) is Array and leaf.tape is None else leaf for leaf in leaves]
-            if any(isinstance(leaf, (Array, Captured)) for leaf in leaves):
-                return self.__wrapped__(*args, **kwargs)
-        key = (structure, tuple([kind_of(leaf) for leaf in leaves]))
+        leaves = [strip(leaf, 0) if type(leaf) is Array and leaf.tape is None else leaf for leaf in leaves]
+        if any(isinstance(leaf, (Array, Captured)) for leaf in leaves):
+            return self.__wrapped__(*args, **kwargs)
+        key = self._key(leaves, structure)
         values = [leaf for leaf in leaves if is_input(leaf)]
-        found = self.plans.get(key)
-        if found is None:
+        if key not in self.plans:
             self._check(leaves, args, kwargs)
-            found = self.plans[key] = []
-        for path in found:
+        found = self.plans.setdefault(key, [])
+        if quick is not None:
+            self._quick[quick] = found
+        for path in list(found):
             if path.unchanged():
                 self._apart(path, leaves, args, kwargs)
                 try:
-                    return path.run(values)
+                    result = path.run(values)
                 except Mismatch:
                     continue
+                found.remove(path)
+                found.insert(0, path)
+                return result
         if len(found) >= MOST_PATHS:
             return self._uncompiled(key, found, args, kwargs)
         try:
@@ -171,61 +149,80 @@ class Compiled:
         found.insert(0, path)
         return path.run(values)
 
+    def _key(self, leaves: list[Any], structure: Any) -> Any:
+        return structure, tuple([kind_of(leaf) for leaf in leaves])
+
     def _check(self, leaves: list[Any], args: Any, kwargs: Any) -> None:
-        for leaf, path in zip(leaves, paths((args, kwargs)), strict=True):
-            check(leaf, f"argument{path} of {self.__wrapped__.__name__}")
+        """Refuse arguments that can be neither inputs nor fixed, and hold on to those that are known by identity."""
+        for k, leaf in enumerate(leaves):
+            check(leaf, lambda k=k: self._names(args, kwargs)[k])
             if not is_input(leaf) and not isinstance(leaf, STATIC):
-                self.held.append(leaf)
+                self._held.append(leaf)
+
+    def _names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+        """What messages call the leaves of the arguments: ``argument 'params'['w'] of step``."""
+        try:
+            parameters = list(inspect.signature(self.__wrapped__).parameters)
+        except (TypeError, ValueError):
+            parameters = []
+        names = []
+        for k, arg in enumerate(args):
+            name = repr(parameters[k]) if k < len(parameters) else str(k)
+            names += [f"argument {name}{path} of {self._name}" for path in paths(arg)]
+        for key, arg in sorted(kwargs.items()):
+            names += [f"argument {key!r}{path} of {self._name}" for path in paths(arg)]
+        return names
 
     def _uncompiled(self, key: Any, found: list[Path], args: Any, kwargs: Any) -> Any:
-        if key not in self.warned:
-            self.warned.add(key)
+        if key not in self._warned:
+            self._warned.add(key)
             warnings.warn(
-                f"{getattr(self, '__name__', 'a function')} has taken {MOST_PATHS} different ways for arguments of the same kinds, and runs "
-                f"uncompiled from now on for those: {why(found)}",
+                f"{self._name} has taken {MOST_PATHS} different ways for arguments of the same kinds and runs uncompiled for those from "
+                f"now on: {why(found)}",
                 CompileWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return self.__wrapped__(*args, **kwargs)
 
-    # ---- donation
+    # ---- what is overwritten
 
     def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
         """The positions, among the inputs, of those that may be overwritten."""
         if not self.donate:
             return frozenset()
         names = list(inspect.signature(self.__wrapped__).parameters)
-        wanted = {names[d] if isinstance(d, int) else d for d in self.donate}
+        wanted = {names[d] if isinstance(d, int) and -len(names) <= d < len(names) else d for d in self.donate}
         if not wanted <= set(names):
-            raise DonationError(f"donate names {sorted(wanted - set(names))}, which {self.__wrapped__.__name__} has not")
-        bound = inspect.signature(self.__wrapped__).bind(*args, **kwargs).arguments
+            unknown = ", ".join(repr(d) for d in sorted(map(str, wanted - set(names))))
+            raise DonationError(f"donate= names {unknown}, and {self._name} has the parameters {', '.join(names)}")
         donated: list[int] = []
         at = 0
         for name, value in [*zip(names, args, strict=False), *sorted(kwargs.items())]:
             count = sum(map(is_input, flatten(value)[0]))
-            donated += range(at, at + count) if name in wanted and name in bound else ()
+            if name in wanted:
+                donated += range(at, at + count)
             at += count
         return frozenset(donated)
 
     def _apart(self, path: Path, leaves: list[Any], args: Any, kwargs: Any) -> None:
         """Nothing may share memory with what is going to be overwritten."""
-        if not path.written and not path.plan.donated:
+        if path.plain:
             return
         values = [leaf for leaf in leaves if is_input(leaf)] + path.outside()
-        names = [p for leaf, p in zip(leaves, paths((args, kwargs)), strict=True) if is_input(leaf)] + path.names
-        found = overlapping(values, {source for source, _ in path.written} | path.plan.donated)
+        found = overlapping(values, path.overwritten)
         if found is not None:
-            a, b = found
+            names = [name for leaf, name in zip(leaves, self._names(args, kwargs), strict=True) if is_input(leaf)]
+            names += path.names
             raise DonationError(
-                f"argument{names[a]} of {self.__wrapped__.__name__} is overwritten, and shares memory with {names[b]}. Pass a copy of one of them."
+                f"{names[found[0]]} is overwritten, and shares memory with {names[found[1]]}. Pass a copy of one of them."
             )
 
     # ---- looking at it
 
     def path(self, *args: Any, **kwargs: Any) -> Path:
-        """The plan that was run last for such arguments; made by a call if there is none yet."""
+        """The plan that was run last for such arguments; made, not run, if there is none yet."""
         leaves, structure = flatten((args, kwargs))
-        key = (structure, tuple([kind_of(leaf) for leaf in leaves]))
+        key = self._key(leaves, structure)
         if not self.plans.get(key):
             self._check(leaves, args, kwargs)
             self.plans[key] = [Path(self.__wrapped__, leaves, structure, self._donated(args, kwargs))]
@@ -235,34 +232,32 @@ class Compiled:
         """What is run for such arguments, as a program. It prints as a listing."""
         return self.path(*args, **kwargs).program
 
+    def constants(self, *args: Any, **kwargs: Any) -> list[str]:
+        """The arrays that the plan for such arguments holds or reads besides them, a line for each."""
+        return self.path(*args, **kwargs).constants()
+
     def explain(self, *args: Any, **kwargs: Any) -> Any:
         """The steps of the plan for such arguments."""
-        return self.path(*args, **kwargs).plan.explain()  # type: ignore[attr-defined]
+        plan: Any = self.path(*args, **kwargs).plan
+        return plan.explain()
 
     def memory(self, *args: Any, **kwargs: Any) -> Any:
         """What the plan for such arguments will hold in memory."""
-        return self.path(*args, **kwargs).plan.memory()  # type: ignore[attr-defined]
-
-
-TRACED = CAPTURED  # a live set: classes of captured numbers are made as they are met
+        plan: Any = self.path(*args, **kwargs).plan
+        return plan.memory()
 
 
 def why(found: list[Path]) -> str:
-    """What made a function go so many ways."""
-    return ""
+    """What made a function go so many ways: the reads that differ, or what it refers to."""
+    reads = [path.reads for path in found]
+    if len({path.reads for path in found}) > 1:
+        depth = next((k for k, answers in enumerate(zip(*reads, strict=False)) if len(set(answers)) > 1), min(map(len, reads)))
+        place, kind, _ = max(reads, key=len)[min(depth, max(map(len, reads)) - 1)]
+        return (
+            f"Python looked at a value ({kind}) at {place}, and each answer takes a plan of its own. Compute with NumPy's functions, such as "
+            f"np.where, or write the loop as gv.while_loop."
+        )
+    names = sorted({r.name for path in found for r in path.changed()})
+    return f"what it refers to changes: {', '.join(names) or 'unknown'}. Pass it as an argument."
 
 
-def compile(f: Any = None, *, donate: str | Sequence[str | int] = ()) -> Any:  # noqa: A001 - as torch and re say it
-    """Make a function run as a plan.
-
-    Examples
-    --------
-    >>> import numpy as np, gradviz as gv
-    >>> gradient = gv.compile(gv.grad(lambda x: np.sum(x**2)))
-    >>> gradient(np.array([1.0, 2.0]))
-    array([2., 4.])
-    """
-    names = (donate,) if isinstance(donate, (str, int)) else tuple(donate)
-    if f is None:
-        return lambda f: Compiled(f, names)
-    return Compiled(f, names)

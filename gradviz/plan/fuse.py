@@ -6,14 +6,14 @@ as far as possible. What no kernel can do is a step of its own, run by NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradviz.plan.block import Block, Node, Value, inputs_of
 from gradviz.plan.lower import REDUCTIONS, CannotLower, Lowered, Lowering, is_written, reduced_axes, typed_call, values_made
-from gradviz.plan.operation import Meta, guard, put, take, take_number
+from gradviz.plan.operation import Meta, Slot, guard, put, take, take_number
 from gradviz.plan.simplify import full
 from gradviz.plan.views import Places
 
@@ -43,9 +43,10 @@ class Step:
 class Fusing:
     """Puts nodes into steps."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, layouts: Sequence[str]) -> None:
         self.block = block
         self.places = Places()
+        self.places.arrive(block.inputs, layouts)
         self.steps: list[Step] = []
         self.step_of: dict[Value, Step] = {}
         block.nodes = taken_early(block)
@@ -62,7 +63,7 @@ class Fusing:
                 self.alone(node)
             else:
                 self.join(node, grid)
-        for step in self.steps:
+        for step in list(self.steps):
             if step.grid is not None:
                 self.lower(step)
         side_by_side(self.steps)
@@ -73,7 +74,9 @@ class Fusing:
     def stays_inside(self, node: Node) -> bool:
         """Whether a view is better read inside the kernel that makes what it looks at: an entry of a buffer or of a stack."""
         made = self.step_of.get(node.inputs[0])
-        if node.function in (take, take_number) and made is not None and made.grid == node.out.meta.shape:
+        items = node.args[1] if len(node.args) > 1 and type(node.args[1]) is tuple else node.args[1:2]
+        entry = node.function in (take, take_number) and all(isinstance(i, Slot) and i.integer for i in items)
+        if entry and made is not None and made.grid == node.out.meta.shape:
             del self.places[node.out]
             return True
         return False
@@ -224,7 +227,30 @@ class Fusing:
             v for node in step.nodes for v in node.outputs
             if v in self.results or any(r not in mine for r in self.readers.get(v, ()))
         }  # fmt: skip
-        step.jobs = [Lowering(step.nodes, step.grid, self.places, wanted).run()]
+        try:
+            step.jobs = [Lowering(step.nodes, step.grid, self.places, wanted).run()]
+        except CannotLower:
+            self.split(step)
+
+    def split(self, step: Step) -> None:
+        """Give each node of a group a step of its own: together they are no kernel."""
+        self.steps.remove(step)
+        alone: list[Step] = []
+        for node in step.nodes:
+            made = Step(len(self.steps) + len(alone), step.grid)
+            made.nodes = [node]
+            made.before = set(step.before) | set(alone[-1:])
+            alone.append(made)
+            for v in node.outputs:
+                self.step_of[v] = made
+            try:
+                made.jobs = [Lowering([node], step.grid or (), self.places, set(node.outputs)).run()]
+            except CannotLower:
+                made.grid = None
+        self.steps += alone
+        for other in self.steps:
+            if step in other.before:
+                other.before = other.before - {step} | {alone[-1]}
 
 
 def taken_early(block: Block) -> list[Node]:
@@ -330,9 +356,9 @@ def ordered(steps: list[Step]) -> list[Step]:
     return list(done)
 
 
-def fuse(block: Block) -> tuple[list[Step], Places]:
-    """The steps of a block, in order, and where its values lie."""
-    fusing = Fusing(block)
+def fuse(block: Block, layouts: Sequence[str] = ()) -> tuple[list[Step], Places]:
+    """The steps of a block, in order, and where its values lie; ``layouts`` says how the inputs do."""
+    fusing = Fusing(block, layouts)
     return fusing.run(), fusing.places
 
 

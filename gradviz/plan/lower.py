@@ -129,6 +129,10 @@ class Lowering:
             return self.counter(value)
         if value.is_constant and np.ndim(value.constant) == 0:
             return self.constant(value.constant, value.meta.dtype)
+        if value in self.arrays and not self.arrays[value].strides and not self.grid:
+            ref, made = self.arrays[value], self.name()
+            self.body.append(k.Load(made, ref.number, ref.offset, ref.steps, ref.index))
+            return made
         if value in self.inner or value in self.arrays:
             raise CannotLower
         if value.maker is not None and value.maker.function is full:
@@ -276,7 +280,9 @@ class Lowering:
     def take(self, node: Node) -> None:
         x = node.inputs[0]
         ref = self.at(self.array(x), node.args[1], node.inputs, x.meta.shape)
-        if ref.strides:
+        if len(node.out.meta.shape) != (0 if self.loops and not self.grid else len(self.grid)) or ref.strides:
+            if node.out in self.wanted:
+                raise CannotLower
             self.arrays[node.out] = ref
             return
         self.names[node.out] = made = self.name()
@@ -304,16 +310,13 @@ class Lowering:
 
     def buffer(self, array: Value) -> Ref:
         """Memory that holds an array and may be written to."""
-        if array in self.arrays:
-            ref = self.arrays[array]
-            if ref.scratch or not self.operands[ref.number].written:
-                raise CannotLower
-            return ref
+        ref = self.arrays.get(array)
+        if ref is not None and not ref.scratch and self.operands[ref.number].root is array:
+            return ref  # what was written to it last
         if array in self.inner:
             raise CannotLower
         number = self.parameter(Operand(array, 0, True, array), array.meta.dtype, ())
-        self.arrays[array] = ref = Ref(False, number, 0, (), None, c_strides(array.meta))
-        return ref
+        return Ref(False, number, 0, (), None, c_strides(array.meta))
 
     # loops
 
@@ -323,7 +326,8 @@ class Lowering:
         written = {c.inside for c in loop.carried if is_written(c.inside, c.next)}
         for c in loop.carried:
             if c.inside in written:
-                self.arrays[c.inside] = self.buffer(c.first)
+                self.arrays[c.inside] = whole = self.buffer(c.first)
+                self.operands[whole.number] = self.operands[whole.number]._replace(root=c.inside)
             else:
                 if c.inside.meta.shape not in (self.grid, ()):
                     raise CannotLower

@@ -15,8 +15,9 @@ from gradviz.plan.block import Block, Node, Value, inputs_of
 from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Lowered, Operand
 from gradviz.plan.operation import Meta, add_at, guard, put, updated
+from gradviz.plan.products import product
 from gradviz.plan.simplify import full
-from gradviz.plan.views import Places
+from gradviz.plan.views import Place, Places, c_strides
 
 ALIGN = 64
 
@@ -71,6 +72,7 @@ class Placement:
         self.arena_nbytes = 0
         self._live: list[tuple[int, Value]] = []
         self._sizes: dict[int, int] = {}
+        self._gone: set[Value] = set()  # whose memory is another's by now
         for v, n in self.input_number.items():
             self.homes[v] = Home("input", n)
         for number, step in enumerate(steps):
@@ -92,7 +94,8 @@ class Placement:
         for number, step in enumerate(self.steps):
             for node in step.nodes:
                 for v in (*inputs_of(node), *node.outputs):
-                    until[self.places[v].root] = number
+                    if isinstance(v.meta, Meta):
+                        until[self.places[v].root] = number
             for job in step.jobs:
                 for operand in job.operands:
                     until[operand.root] = number
@@ -134,7 +137,8 @@ class Placement:
         """A home for one result of a kernel; in that of an operand if it may be."""
         value = operand.root
         if operand.first is not None:
-            self._buffer(number, value, operand.first, step.nodes[0].site)
+            read = any(o.root is self.places[operand.first].root for o in lowered.operands)
+            self._buffer(number, value, operand.first, step.nodes[0].site, read)
             return lowered
         for m, other in enumerate(lowered.operands):
             alone = sum(o.root is other.root for o in lowered.operands) == 1
@@ -151,7 +155,7 @@ class Placement:
         root = operand.root
         if root.is_constant or operand.offset or root.meta.nbytes != value.meta.nbytes or root.meta.dtype != value.meta.dtype:
             return False
-        if self.until.get(root) != number:
+        if self.until.get(root) != number or root in self._gone:
             return False
         kind = self.homes[root].kind
         if kind == "input":
@@ -161,13 +165,16 @@ class Placement:
     def _may_lie_in(self, value: Value, root: Value) -> bool:
         """Whether a result may lie in the memory of an input."""
         n = self.input_number[root]
-        if root.meta != value.meta or n in self.taken:
+        if root.meta != value.meta or n in self.taken or self.places[root] != Place(root, 0, c_strides(root.meta)):
+            return False
+        if n in self.places.copied:
             return False
         if n in self.written:
             return self.written[n] is value
         return root in self.donated and value in self.results and value not in self.written.values()
 
     def _take_over(self, root: Value, value: Value) -> None:
+        self._gone.add(root)
         home = self.homes[root]
         if home.kind == "input":
             home = Home("donated", home.at)
@@ -177,10 +184,10 @@ class Placement:
         if home.kind == "arena":
             self._live.append((home.at, value))
 
-    def _buffer(self, number: int, value: Value, first: Value, site: Any) -> None:
-        """Memory for an array that a step writes parts of, starting from what ``first`` is."""
+    def _buffer(self, number: int, value: Value, first: Value, site: Any, read: bool) -> None:
+        """Memory for an array that a step writes parts of, starting from what ``first`` is; ``read`` if the step reads that as well."""
         root = self.places[first].root
-        if first is root and self._gives_way(number, Operand(root, 0, False), value) and not (
+        if first is root and not read and self._gives_way(number, Operand(root, 0, False), value) and not (
             (value in self.results or value in self.written.values()) and self.homes[root].kind == "arena"
         ):  # fmt: skip
             self._take_over(root, value)
@@ -202,6 +209,8 @@ class Placement:
             return "returned as it was before the write"
         if self.until.get(root, 0) > number:
             return "read later"
+        if root is value:
+            return "read while parts of it are written"
         return "a part of an array"
 
     def _new(self, value: Value, number: int) -> None:
@@ -249,12 +258,16 @@ class Placement:
         """Memory for what NumPy computes."""
         if node.function is guard:
             return
-        if node.loop is not None or len(node.outputs) != 1 or not isinstance(node.out.meta, Meta):
+        if node.loop is not None or node.several or not isinstance(node.out.meta, Meta):
             for v in node.outputs:
-                self.homes[v] = Home("made", 0)
+                if isinstance(v.meta, Meta) and v.meta.kind != "array":
+                    self._new(v, number)
+                else:
+                    self.homes[v] = Home("made", 0)
         elif node.function in (put, add_at):
-            self._buffer(number, node.out, node.inputs[0], node.site)
-        elif node.function is full or takes_out(node):
+            read = any(self.places[v].root is self.places[node.inputs[0]].root for v in node.inputs[1:])
+            self._buffer(number, node.out, node.inputs[0], node.site, read)
+        elif node.function is full or node.function is product or takes_out(node) or node.out.meta.kind != "array":
             self._new(node.out, number)
         else:
             self.homes[node.out] = Home("made", 0)

@@ -9,6 +9,7 @@ from gradviz.plan.batch import batch
 from gradviz.plan.block import read
 from gradviz.plan.fuse import fuse
 from gradviz.plan.place import Placement
+from gradviz.plan.products import products
 from gradviz.plan.program import Program
 from gradviz.plan.run import Frame
 from gradviz.plan.simplify import simplify
@@ -24,14 +25,19 @@ class Plan:
     steps : what runs together, in order
     placement : where everything lives
     donated : inputs that may be overwritten
+    layouts : for each input "C", "F", or "any" for arrays whose entries do not follow each other, which are copied first
     """
 
     def __init__(
-        self, program: Program, donated: frozenset[int] = frozenset(), written: Sequence[tuple[int, int]] = ()
+        self,
+        program: Program,
+        donated: frozenset[int] = frozenset(),
+        written: Sequence[tuple[int, int]] = (),
+        layouts: Sequence[str] = (),
     ) -> None:
         self.program, self.donated = program, donated
-        self.block = simplify(batch(simplify(read(program))))
-        self.steps, places = fuse(self.block)
+        self.block = products(simplify(batch(simplify(read(program)))))
+        self.steps, places = fuse(self.block, layouts)
         self.placement = Placement(self.block, self.steps, places, donated, dict(written))
         self.frames = [Frame(self.block, self.steps, self.placement)]
 
@@ -45,6 +51,6 @@ class Plan:
         except IndexError:  # all are in use, by other threads
             frame = Frame(self.block, self.steps, self.placement)
         try:
-            return frame.run(values)
+            return frame.run(list(values) if frame.places.copied else values)
         finally:
             self.frames.append(frame)

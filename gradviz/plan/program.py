@@ -6,7 +6,6 @@ Plans run faster forms of it; this is what they must agree with.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,20 +34,6 @@ class Rows(NamedTuple):
         operands, starts = self.operands.tolist(), self.starts.tolist()
         for n, code in enumerate(self.codes.tolist()):
             yield (code, *operands[starts[n] : starts[n + 1]])
-
-
-def as_rows(rows: Sequence[Row]) -> Rows:
-    """Rows as they were captured, as arrays."""
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    ends = np.cumsum(lengths)
-    everything = np.fromiter(chain.from_iterable(rows), np.int64, int(ends[-1]) if len(rows) else 0)
-    firsts = ends - lengths
-    codes = everything[firsts]
-    kept = np.ones(len(everything), bool)
-    kept[firsts] = False
-    starts = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(lengths - 1, out=starts[1:])
-    return Rows(codes, everything[kept], starts)
 
 
 def value_numbers(operations: list[Operation], rows: Rows) -> np.ndarray:

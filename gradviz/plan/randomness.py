@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradviz.errors import CaptureError
-from gradviz.plan.capture import Capture
 from gradviz.plan.references import References
 
 
@@ -19,7 +18,7 @@ class Randomness:
         self.references = references
         self.before = self._states()
 
-    def check(self, run: Capture) -> None:
+    def check(self) -> None:
         """Refuse a function that has drawn numbers since."""
         drawn = [name for name, state in self._states().items() if state != self.before.get(name)]
         if drawn or self.references.unseeded:

@@ -86,6 +86,17 @@ class References:
         lines = f"try:\n        return {' and '.join(terms) or 'True'}\n    except (AttributeError, LookupError, ValueError, TypeError):\n        return False"
         return self._function("unchanged", lines)
 
+    def changed(self) -> list[Reference]:
+        """What is not what it was."""
+        return [r for r in self.numbers if not self._still(r)]
+
+    def _still(self, reference: Reference) -> bool:
+        try:
+            found = eval(reference.source, self.space)  # noqa: S307 - our own source
+        except (AttributeError, LookupError, ValueError, TypeError):
+            return False
+        return found is reference.value or same_number(found, reference.value)
+
     def current(self) -> Callable[[], list[Any]]:
         """The arrays as they are now."""
         return self._function("current", f"return [{', '.join(r.source for r in self.arrays)}]")

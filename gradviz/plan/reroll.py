@@ -2,8 +2,8 @@
 
 Repeated until nothing is found, so that loops of loops are found from the inside out:
 
-1. `periods`: distances at which many sequences of operations come again;
-2. `stretches`: how far a period reaches, and where an iteration is best said to begin: where fewest values cross;
+1. `distances` at which many sequences of operations come again: the periods there could be;
+2. `repeated`: how far one reaches, and `best_cut`: where an iteration is best said to begin, where fewest values cross;
 3. `columns_of`: what each operand does from iteration to iteration. What follows no rule is left as it was;
 4. `Rolling` writes the rows anew. What is read of single iterations becomes an array, and an entry taken from it next to the reader;
    so a backward loop that reads a forward one is found in the next round, with one more row in it.
@@ -25,6 +25,8 @@ MIN_ROWS = 40
 GRAMS = (3, 16, 64)  # operations in a row that have to come again to suggest a period; a long body repeats itself in small
 CANDIDATES = 8  # of each length
 LONGEST = 20_000  # rows of a body
+SAMPLED_ROWS = 50_000  # programs longer than this are searched in samples first
+SAMPLES = 64
 
 
 def reroll(program: Program) -> Program:
@@ -37,35 +39,65 @@ def reroll(program: Program) -> Program:
 def roll_once(program: Program) -> Program | None:
     """Roll the loops of one period, the one that covers most; None if there are none."""
     numbers = value_numbers(program.operations, program.rows)
+    codes = program.rows.codes[len(program.inputs) :].astype(np.int32)
     best: list[Stretch] = []
     covered = 0
-    for period in periods(program.rows.codes[len(program.inputs) :]):
-        found = [s for s in map_stretches(program, numbers, period)]
-        covers = sum(s.period * s.count for s in found)
-        if covers > 1.2 * covered:
-            best, covered = found, covers
+    for searched in (sampled_distances, distances) if len(codes) > SAMPLED_ROWS else (distances,):
+        for period in sorted({d for length in GRAMS for d in searched(codes, length)}):
+            reaches = list(repeated(codes, period))
+            if sum(reach for _, reach in reaches) <= 1.2 * covered:
+                continue
+            found = [
+                stretch
+                for begin, reach in reaches
+                if (stretch := best_cut(program, numbers, begin + len(program.inputs), period, reach)) is not None
+            ]
+            covers = sum(s.period * s.count for s in found)
+            if covers > 1.2 * covered:
+                best, covered = found, covers
+        if best:
+            break
     return Rolling(program, numbers, best).result() if best else None
 
 
-def periods(codes: np.ndarray) -> list[int]:
-    """Distances at which sequences of operations come again, the likely ones, shortest first."""
-    return sorted({distance for length in GRAMS for distance in distances(codes, length)})
+def grams_of(codes: np.ndarray, length: int) -> np.ndarray:
+    """A number for each sequence of ``length`` operations."""
+    last = len(codes) - length + 1
+    grams = codes[:last].astype(np.uint32)
+    for k in range(1, length):
+        grams *= np.uint32(1_000_003)
+        grams += codes[k : last + k].view(np.uint32)
+    return grams
 
 
 def distances(codes: np.ndarray, length: int) -> list[int]:
-    """Those of sequences of one length."""
-    last = len(codes) - length + 1
-    if last < MIN_ROWS:
+    """Distances at which sequences of operations of one length come again, the likely ones."""
+    if len(codes) - length + 1 < MIN_ROWS:
         return []
-    grams = codes[:last].astype(np.uint64)
-    for k in range(1, length):
-        grams = grams * np.uint64(1_000_003) + codes[k : last + k].astype(np.uint64)
+    grams = grams_of(codes, length)
     order = np.argsort(grams, kind="stable")
     same = grams[order[1:]] == grams[order[:-1]]
-    found = (order[1:] - order[:-1])[same]
+    return likely((order[1:] - order[:-1])[same])
+
+
+def sampled_distances(codes: np.ndarray, length: int) -> list[int]:
+    """The same of a long program, looked for from some places in it only."""
+    grams = grams_of(codes, length)
+    anchors = np.linspace(0, len(grams) - 2, SAMPLES).astype(int)
+    found = []
+    for at in anchors.tolist():
+        again = np.flatnonzero(grams[at + 1 : at + 1 + LONGEST] == grams[at])
+        if len(again):
+            found.append(again[0] + 1)
+            if len(again) > 1 and again[1] != 2 * again[0] + 1:
+                found += np.diff(again[:MIN_COUNT]).tolist()
+    return likely(np.repeat(np.array(found, int), MIN_COUNT))
+
+
+def likely(found: np.ndarray) -> list[int]:
     counts = np.bincount(found[found <= LONGEST], minlength=1)
-    likely = np.argsort(counts, kind="stable")[::-1][:CANDIDATES]
-    return [int(d) for d in likely if counts[d] >= MIN_COUNT - 2]
+    most = np.argsort(counts, kind="stable")[::-1][:CANDIDATES]
+    return [int(d) for d in most if counts[d] >= MIN_COUNT - 2]
 
 
 class Stretch(NamedTuple):
@@ -81,16 +113,15 @@ class Stretch(NamedTuple):
         return self.first + self.period * self.count
 
 
-def map_stretches(program: Program, numbers: np.ndarray, period: int) -> Iterator[Stretch]:
-    codes, inputs = program.rows.codes, len(program.inputs)
-    again = np.concatenate([[False], codes[inputs:-period] == codes[inputs + period :], [False]])
-    edges = np.flatnonzero(again[1:] != again[:-1]) + inputs
-    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        reach = end - begin + period
-        if reach // period >= MIN_COUNT and reach >= MIN_ROWS:
-            found = best_cut(program, numbers, begin, period, reach)
-            if found is not None:
-                yield found
+def repeated(codes: np.ndarray, period: int) -> Iterator[tuple[int, int]]:
+    """Where the operations have a period: (first row, number of rows), counted without the inputs."""
+    again = np.zeros(len(codes) - period + 2, bool)
+    np.equal(codes[:-period], codes[period:], out=again[1:-1])
+    edges = np.flatnonzero(again[1:] != again[:-1])
+    begins, ends = edges[::2], edges[1::2]
+    reaches = ends - begins + period
+    long = (reaches >= MIN_COUNT * period) & (reaches >= MIN_ROWS)
+    yield from zip(begins[long].tolist(), reaches[long].tolist(), strict=True)
 
 
 def best_cut(program: Program, numbers: np.ndarray, begin: int, period: int, reach: int) -> Stretch | None:
@@ -176,15 +207,21 @@ def value_column(program: Program, values: np.ndarray, first: int, period: int) 
     return "carried", (slot, inits)
 
 
+class Column(NamedTuple):
+    """One number for each iteration."""
+
+    numbers: np.ndarray
+    meta: Meta
+
+
 def constant_column(program: Program, values: np.ndarray) -> tuple[str, Any] | None:
     """Another number in each iteration, all of one kind."""
     if not (values < 0).all():
         return None
     numbers = [program.constants[-1 - v] for v in values.tolist()]
     metas = {meta_of(n) for n in numbers}
-    if len(metas) == 1 and metas.pop().kind != "array":
-        return "constants", np.array(numbers)
-    return None
+    meta = metas.pop()
+    return None if metas or meta.kind == "array" else ("constants", Column(np.array(numbers), meta))
 
 
 # ---- writing
@@ -319,11 +356,10 @@ class Rolling:
         """(row of the body, whether of more iterations than the last) for what is read from outside."""
         starts, first, end = self.program.rows.starts, stretch.first, stretch.end
         later = self.numbers[starts[end] :]
-        read = np.unique(
-            np.concatenate(
-                [later[(later >= first) & (later < end)], [n for n in self.program.outputs if first <= n < end]]
-            ).astype(np.int64)
-        )
+        marks = np.zeros(end - first, bool)
+        marks[later[(later >= first) & (later < end)] - first] = True
+        marks[[n - first for n in self.program.outputs if first <= n < end]] = True
+        read = np.flatnonzero(marks) + first
         slots, iterations = (read - first) % stretch.period, (read - first) // stretch.period
         return [
             (int(slot), bool((iterations[slots == slot] != stretch.count - 1).any())) for slot in np.unique(slots)
@@ -332,6 +368,13 @@ class Rolling:
 
 def stacked(meta: Meta, count: int) -> Meta:
     return Meta((count, *meta.shape), meta.dtype, "array")
+
+
+def told(data: Any) -> Any:
+    """What a column says, in a form that can be looked up."""
+    if isinstance(data, Column):
+        return data.numbers.tobytes(), data.meta
+    return (data.tobytes(), data.dtype) if isinstance(data, np.ndarray) else data
 
 
 class Writing:
@@ -367,7 +410,7 @@ class Writing:
     def _operand(self, kind: str, data: Any) -> tuple[bool, int]:
         if kind == "local":
             return True, self.slots[data]
-        key = kind, (data.tobytes(), data.dtype) if isinstance(data, np.ndarray) else data
+        key = kind, told(data)
         if key not in self.known:
             self.known[key] = getattr(self, f"_{kind}")(data)
         return self.known[key]
@@ -396,11 +439,9 @@ class Writing:
     def _listed(self, values: np.ndarray) -> tuple[bool, int]:
         return self._parameter(Listed(self._outer(self.rolling.constant(values.copy()))))
 
-    def _constants(self, numbers: np.ndarray) -> tuple[bool, int]:
-        meta = meta_of(numbers[0] if numbers.dtype.kind not in "fcib" else numbers[0])
-        kind = "weak" if numbers.dtype in (np.float64, np.complex128, np.int64, np.bool_) else "number"
-        code = self.rolling.entry_operation(meta._replace(kind=kind))
-        whole, at = self.rolling.constant(numbers), self._count((0, 1))
+    def _constants(self, column: Column) -> tuple[bool, int]:
+        code = self.rolling.entry_operation(column.meta)
+        whole, at = self.rolling.constant(column.numbers), self._count((0, 1))
         self.rows.append((code, [(False, whole), at]))
         return True, len(self.rows) - 1
 

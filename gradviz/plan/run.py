@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.plan import blas
 from gradviz.plan.block import NOTHING, Block, Node, Value, run_loop
 from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Operand
-from gradviz.plan.operation import Operation, Slot, add_at, filled, guard, put
+from gradviz.plan.operation import Meta, Operation, Slot, add_at, filled, guard, put
 from gradviz.plan.place import Placement, takes_out
+from gradviz.plan.products import product
 from gradviz.plan.program import checked
 from gradviz.plan.run_llvm import compile_kernel
 from gradviz.plan.simplify import full
@@ -100,9 +102,10 @@ class Writer:
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
-        self.space: dict[str, Any] = {"np": np, "word_at": word_at}
+        self.space: dict[str, Any] = {"np": np, "word_at": word_at, "own": own}
         self.lines: list[str] = []
         self.names: dict[Value, str] = {v: f"inputs[{n}]" for n, v in enumerate(frame.block.inputs)}
+        self.addressed: set[int] = set()  # inputs whose address is wanted in a variable
         self.patches: dict[int, list[tuple[Any, int, int]]] = {}  # input -> (table, place, offset)
 
     def bind(self, thing: Any) -> str:
@@ -173,6 +176,8 @@ class Writer:
             ufunc = dict(node.kwargs).get("ufunc", np.add)
             index, what = (self.argument(a, names) for a in node.args[1:3])
             self.lines.append(f"{self.bind(ufunc.at)}({target}, {index}, {what})")
+        elif node.function is product:
+            self.product(node)
         elif takes_out(node) and self.frame.placement.homes[node.out].kind != "made":
             target = self.target(node.out)
             self.lines.append(self.call(node, out=target))
@@ -182,16 +187,19 @@ class Writer:
     def made(self, node: Node) -> None:
         """A call that makes memory of its own."""
         text = self.call(node)
-        if len(node.outputs) > 1:
-            names = [self.name(v) for v in node.outputs]
-            self.lines.append(f"{', '.join(names)} = {text}")
+        if node.several:
+            self.keep(node.outputs, text)
         else:
-            names = [self.name(node.out)]
-            self.lines.append(f"{names[0]} = {text}")
-        for v, name in zip(node.outputs, names, strict=True):
-            if v.meta.kind == "array":
-                self.lines.append(f"{name} = np.ascontiguousarray({name}).reshape({v.meta.shape})")
-            self.arrive(v)
+            self.keep(node.outputs, f"({text},)")
+
+    def keep(self, values: list[Value], text: str) -> None:
+        """Give names or places to the several results of a call."""
+        names = [self.name(v) if not isinstance(v.meta, Meta) or v.meta.kind == "array" else f"{self.bind(self.frame.array(v))}[()]" for v in values]
+        self.lines.append(f"{', '.join(names)}, = {text}")
+        for v, name in zip(values, names, strict=True):
+            if isinstance(v.meta, Meta) and v.meta.kind == "array":
+                self.lines.append(f"{name} = own({name}, inputs)")
+                self.arrive(v)
 
     def name(self, value: Value) -> str:
         self.names[value] = f"w{len(self.names)}"
@@ -206,9 +214,11 @@ class Writer:
             self.arrive(value)
         elif home.kind == "donated":
             self.names[value] = f"inputs[{home.at}]"
-        elif self.frame.array(value) is not None:
-            self.names[value] = self.bind(self.frame.array(value))
-        target = self.names[value]
+        else:
+            fixed = self.bind(self.frame.array(value))
+            if value.meta.kind == "array":
+                self.names[value] = fixed
+        target = self.names[value] if value.meta.kind == "array" else fixed
         if first is not None and not self.same_memory(value, first):
             if first.maker is not None and first.maker.function is full:
                 self.lines.append(f"{target}.fill({self.bind(first.maker.args[1])})")
@@ -230,16 +240,57 @@ class Writer:
         index = self.argument(node.args[2], names)
         self.lines.append(f"{target}[{index}] = {names[1]}")
 
+    def product(self, node: Node) -> None:
+        """A call of BLAS."""
+        target = self.target(node.out)
+        text = self.gemm(node)
+        if text is None:
+            self.lines.append(f"{target}[...] = {self.call(node)}")
+        else:
+            self.lines.append(text)
+
+    def gemm(self, node: Node) -> str | None:
+        """Source text for a product by BLAS, None where it cannot be told."""
+        found = blas.blas()
+        _, _, alpha, *ways = node.args
+        dtype = node.out.meta.dtype
+        sides = []
+        for v, way in zip(node.inputs, ways, strict=True):
+            layout = blas.leading(self.frame.places[v].strides, v.meta.shape, dtype.itemsize)
+            if layout is None or (layout[0] and way == "C"):
+                return None
+            transposed = layout[0] != (way != "N")
+            sides.append((blas.WAYS["C" if way == "C" else "T" if transposed else "N"], self.place(v), layout[1]))
+        if found is None:
+            return None
+        (m, n), k = node.out.meta.shape, node.inputs[0].meta.shape[1 if ways[0] == "N" else 0]
+        factors = [blas.scalar(dtype, alpha), blas.scalar(dtype, 0)]
+        alpha, beta = (self.bind(address(f) if isinstance(f, ndarray) else f) for f in factors)
+        for f in factors:
+            self.bind(f)  # what a pointer points to has to stay
+        (way_a, a, lda), (way_b, b, ldb) = sides
+        return (
+            f"{self.bind(found.gemm(dtype))}({blas.ROW_MAJOR}, {way_a}, {way_b}, {m}, {n}, {k}, {alpha}, {a}, {lda}, {b}, {ldb}, "
+            f"{beta}, {self.place(node.out)}, {n})"
+        )
+
+    def place(self, value: Value) -> str:
+        """Source text for the address of a value."""
+        place = self.frame.places[value]
+        base = self.frame.base_address(place.root)
+        if base is not None:
+            return str(base + place.offset)
+        home = self.frame.placement.homes[place.root]
+        if home.kind in ("input", "donated"):
+            self.addressed.add(home.at)
+            return f"a{home.at} + {place.offset}"
+        return f"{self.address_of(place.root)} + {place.offset}"
+
     def loop(self, node: Node) -> None:
         """A loop that no kernel can do, iteration by iteration."""
         outer = sorted({v for v in read_by(node) if not v.is_constant and v.moving is None}, key=id)
         run = self.bind(partial(run_in_python, node, outer))
-        names = [self.name(v) for v in node.outputs]
-        self.lines.append(f"{', '.join(names)}, = {run}([{', '.join(self.value(v) for v in outer)}])")
-        for v, name in zip(node.outputs, names, strict=True):
-            if v.meta.kind == "array":
-                self.lines.append(f"{name} = np.ascontiguousarray({name}).reshape({v.meta.shape})")
-            self.arrive(v)
+        self.keep(node.outputs, f"{run}([{', '.join(self.value(v) for v in outer)}])")
 
     def kernels(self, step: Step) -> None:
         """The kernels of a step, each with all the memory it is run on."""
@@ -275,8 +326,6 @@ class Writer:
 
     def arrive(self, value: Value) -> None:
         """Note the address of memory that is made by the call; kernels ask for it."""
-        if value.meta.kind != "array":
-            return
         name = self.names[value]
         self.lines.append(f"a_{name} = {ADDRESS.format(name=name)}")
 
@@ -284,7 +333,11 @@ class Writer:
 
     def function(self) -> Any:
         frame = self.frame
-        head = [f"{self.bind(frame.slots[n])}[()] = inputs[{n}]" for n in frame.numbers]
+        head: list[str] = []
+        for n in frame.places.copied:
+            head += [f"given{n} = inputs[{n}]", f"inputs[{n}] = np.ascontiguousarray(given{n})"]
+        head += [f"{self.bind(frame.slots[n])}[()] = inputs[{n}]" for n in frame.numbers]
+        head += [f"a{n} = {ADDRESS.format(name=f'inputs[{n}]')}" for n in sorted(self.addressed)]
         if len(self.patches) > FEW:
             head.append(f"{self.bind(Pointing(self.patches, any(v.meta.nbytes <= v.meta.dtype.itemsize for v in frame.block.inputs if v.meta.kind == 'array')))}(inputs)")
         else:
@@ -293,7 +346,7 @@ class Writer:
                 head += [f"{self.bind(table)}[{place}] = a + {offset}" for table, place, offset in places]
         outs = f"[{', '.join(runs([self.result(v) for v in frame.placement.handed]))}]"
         back = [
-            f"np.copyto(inputs[{n}], {self.value(v)})"
+            f"np.copyto({f'given{n}' if n in frame.places.copied else f'inputs[{n}]'}, {self.value(v)})"
             for n, v in frame.placement.written.items()
             if frame.placement.home(v)[:2] != ("donated", n) or frame.places[v].root is not v
         ]
@@ -305,8 +358,11 @@ class Writer:
     def result(self, value: Value) -> str:
         """Source text for a result, in memory of its own."""
         placement = self.frame.placement
+        if value.is_constant:
+            name = self.bind(value.constant)
+            return f"{name}.copy()" if isinstance(value.constant, ndarray) else name
         home = placement.home(value)
-        if home.kind == "donated" and self.frame.places[value].root is value:
+        if home.kind == "donated" and self.frame.places[value].root is value and placement.block.inputs[home.at] in placement.donated:
             return self.names[value]
         if value in placement.results and home.kind in ("output", "made"):
             return self.names[value]
@@ -321,19 +377,19 @@ class Pointing:
     def __init__(self, patches: dict[int, list[tuple[Any, int, int]]], small: bool) -> None:
         self.patches = patches
         self.small = small  # some have one entry or none: two of those can be equal without being the same
-        self.last: list[Any] = []
+        self.last: Sequence[Any] = ()
 
-    def __call__(self, inputs: list[Any]) -> None:
+    def __call__(self, inputs: Sequence[Any]) -> None:
         if self.same(inputs):
             return
         for n, places in self.patches.items():
             start = address(inputs[n])
             for table, place, offset in places:
                 table[place] = start + offset
-        self.last = list(inputs)
+        self.last = inputs[:]
 
 
-    def same(self, inputs: list[Any]) -> bool:
+    def same(self, inputs: Sequence[Any]) -> bool:
         if self.small or len(self.last) != len(inputs):
             return len(self.last) == len(inputs) and all(map(is_, inputs, self.last))
         try:
@@ -354,6 +410,13 @@ def runs(names: list[str]) -> list[str]:
         made.append(names[at] if end == at + 1 else f"*inputs[{numbers[at]} : {numbers[at] + end - at}]")  # type: ignore[operator]
         at = end
     return made
+
+
+def own(array: Any, inputs: Sequence[Any]) -> Any:
+    """What NumPy returned, in memory of its own and in C order."""
+    if array.base is None and array.flags.c_contiguous and not any(array is x for x in inputs):
+        return array
+    return np.array(array, order="C")
 
 
 def flat(template: Any) -> Any:

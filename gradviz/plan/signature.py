@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 
 from gradviz.errors import CaptureError
-from gradviz.plan.captured import Captured
 
 ndarray = np.ndarray
 STATIC = (int, str, bytes, type(None), type(Ellipsis), type, np.dtype, enum.Enum, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+
+FIXED = frozenset({int, bool, str})
 
 
 def is_input(leaf: Any) -> bool:
@@ -33,18 +34,31 @@ def kind_of(leaf: Any) -> Hashable:
     return (kind, leaf) if isinstance(leaf, STATIC) else (kind, id(leaf))
 
 
-def check(leaf: Any, name: str) -> None:
+def quick_key(args: tuple[Any, ...]) -> Any:
+    """The same for arguments without containers, in as few steps as possible; None for others."""
+    key: list[Any] = []
+    for arg in args:
+        kind = type(arg)
+        if kind is ndarray:
+            key += (arg.shape, arg.strides, arg.dtype)
+        elif kind is float or kind is complex:
+            key.append(kind)
+        elif kind in FIXED:
+            key += (kind, arg)
+        else:
+            return None
+    return tuple(key)
+
+
+def check(leaf: Any, name: Callable[[], str]) -> None:
     """Refuse what can be neither an input nor fixed."""
     if isinstance(leaf, (np.random.Generator, np.random.RandomState)):
         raise CaptureError(
-            f"{name} is a source of random numbers: a plan would repeat the numbers that were drawn when it was captured. Draw them before "
-            f"the call and pass them as an array."
+            f"{name()} is a source of random numbers: a plan would repeat the numbers that were drawn when it was captured. Draw them "
+            f"before the call and pass them as an array."
         )
-    if isinstance(leaf, Captured):
-        return
     if isinstance(leaf, ndarray) and (type(leaf) is not ndarray or leaf.dtype.kind not in "biufc"):
         what = type(leaf).__name__ if type(leaf) is not ndarray else f"array of dtype {leaf.dtype}"
-        raise CaptureError(f"{name} is of type {what}: plans compute with plain arrays of numbers. Pass np.asarray(x, float).")
-    if hasattr(leaf, "__cuda_array_interface__") or hasattr(type(leaf), "get"):
-        if hasattr(leaf, "dtype"):
-            raise CaptureError(f"{name} lies on a device: plans run on the host. Call the function without gv.compile.")
+        raise CaptureError(f"{name()} is of type {what}: plans compute with plain arrays of numbers. Pass np.asarray(x, float).")
+    if hasattr(leaf, "dtype") and hasattr(leaf, "get"):
+        raise CaptureError(f"{name()} lies on a device: plans run on the host. Call the function without gv.compile.")

@@ -225,7 +225,7 @@ def has_guard(node: Node) -> bool:
 def folded(node: Node) -> Value | None:
     """The result, where it depends on constants only and is small."""
     meta = node.outputs[0].meta
-    if len(node.outputs) != 1 or not isinstance(meta, Meta) or not node.inputs:
+    if node.several or not isinstance(meta, Meta) or not node.inputs:
         return None
     if not all(v.is_constant for v in node.inputs) or meta.nbytes > FOLDED * 8:
         return None
@@ -441,6 +441,15 @@ def product(node: Node) -> Any:
     return [row, turned, made, Node(np.reshape, (Slot(0), (m, 1)), (), [made.out], [node.out.meta])]
 
 
+@rule(np.add.reduce, np.sum, np.multiply.reduce, np.prod, np.maximum.reduce, np.max, np.minimum.reduce, np.min)
+def reduced(node: Node) -> Any:
+    """Of one number nothing is reduced."""
+    (x, *more), meta = node.inputs, node.out.meta
+    if more or x.meta.shape != () or x.meta.dtype != meta.dtype or not {name for name, _ in node.kwargs} <= {"axis", "keepdims"}:
+        return None
+    return x if x.meta == meta else [Node(np.positive, (Slot(0),), (), [x], [meta])]
+
+
 @rule(take, take_number)
 def taken(node: Node) -> Any:
     x, meta = node.inputs[0], node.out.meta
@@ -451,7 +460,7 @@ def taken(node: Node) -> Any:
         return x
     if x.maker is not None and x.maker.function is put and node.function is take:
         return taken_of_put(node, x.maker)
-    if x.maker is not None and x.maker.function is take and isinstance(node.args[1], Slot):
+    if x.maker is not None and x.maker.function is take and isinstance(node.args[1], Slot) and node.args[1].integer:
         return taken_of_rows(node, x.maker)
     if x.maker is not None and x.maker.function is np.reshape and x.meta.shape == (*meta.shape, 1):
         column = type(node.args[1]) is tuple and node.args[1][:-1] in ((Ellipsis,), (Sliced(None, None, None),))
@@ -464,12 +473,12 @@ def taken_of_put(node: Node, maker: Node) -> Any:
     """A part of what a part was just put into: that part, or what was there before."""
     whole, value, *into = maker.inputs
     where, meta = node.inputs[1:], node.out.meta
-    if shapes_of(node.args[1]) == shapes_of(maker.args[2]):
+    if shapes_of(node.args[1]) == shapes_of(maker.args[2]) and is_basic(node.args[1]):  # others may name a place twice
         if [key_of(v) for v in where] == [key_of(v) for v in into] and value.meta == meta:
             return value
     if isinstance(node.args[1], Sliced) and not where:
         return rows_of_put(node, maker)
-    if not isinstance(node.args[1], Slot) or not where[0].is_constant or not all(v.is_constant for v in into):
+    if not (isinstance(node.args[1], Slot) and node.args[1].integer and all(v.is_constant for v in (*where, *into))):
         return None
     n = whole.meta.shape[0]
     at = where[0].constant % n
@@ -506,6 +515,12 @@ def taken_of_rows(node: Node, maker: Node) -> Any:
         rows = range(maker.inputs[0].meta.shape[0])[slice(*maker.args[1])]
         return [Node(node.function, node.args, (), [maker.inputs[0], integer(rows[node.inputs[1].constant])], [node.out.meta])]
     return None
+
+
+def is_basic(template: Any) -> bool:
+    """Whether an index is made of integers and slices."""
+    items = template if type(template) is tuple else (template,)
+    return all(i.integer if isinstance(i, Slot) else i is None or i is Ellipsis or isinstance(i, (Sliced, slice)) for i in items)
 
 
 def shapes_of(template: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,6 +22,19 @@ class Place(NamedTuple):
 
 class Places(dict[Value, Place]):
     """Where each value lies; those that nobody has said anything about own their memory, in C order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.copied: list[int] = []  # inputs that are copied first
+
+    def arrive(self, inputs: Sequence[Value], layouts: Sequence[str]) -> None:
+        """Enter how the entries of the inputs follow each other."""
+        for n, (value, layout) in enumerate(zip(inputs, layouts, strict=False)):
+            if layout == "F":
+                turned = c_strides(value.meta._replace(shape=value.meta.shape[::-1]))
+                self[value] = Place(value, 0, turned[::-1])
+            elif layout == "any":
+                self.copied.append(n)
 
     def __missing__(self, value: Value) -> Place:
         strides = np.shape(value.constant) and value.constant.strides if value.is_constant else c_strides(value.meta)
@@ -48,6 +61,13 @@ def c_strides(meta: Any) -> tuple[int, ...]:
         strides.append(step)
         step *= n
     return tuple(reversed(strides))
+
+
+def layout_of(value: Any) -> str:
+    """How the entries of an input follow each other: "C", "F", or "any"."""
+    if not isinstance(value, np.ndarray) or value.flags.c_contiguous:
+        return "C"
+    return "F" if value.flags.f_contiguous else "any"
 
 
 def is_contiguous(meta: Any, strides: tuple[int, ...]) -> bool:
