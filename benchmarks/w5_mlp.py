@@ -11,6 +11,8 @@ import time
 
 import numpy as np
 
+import gradviz as gv
+from benchmarks.compiled import compiled
 from benchmarks.rivals import fresh, torch_module, warm_inductor
 from benchmarks.workload import Case, Workload
 
@@ -84,11 +86,9 @@ def loss(params, x, labels):
     return -np.mean(log_p[np.arange(len(labels)), labels])
 
 
-@W.engine("gradviz")
-def gradviz_engine(case):
-    import gradviz as gv
-
-    f = gv.value_and_grad(loss)
+@compiled(W, products=True)
+def gradviz_engine(case, wrap):
+    f = wrap(gv.value_and_grad(loss))
     params, x, labels = tuple(case.inputs["params"]), case.inputs["x"], case.inputs["labels"]
     return (lambda: f(params, x, labels)), out
 

@@ -32,7 +32,7 @@ def bowl(x: Any) -> Any:
 @pytest.mark.parametrize("method", [None, *GRADIENT, *PRODUCTS])
 @both
 def test_rosenbrock(method: str | None, compiled: bool) -> None:
-    options = {"maxfun" if method == "TNC" else "maxiter": 3000}
+    options = {"maxfun": 3000, "ftol": 1e-14} if method == "TNC" else {"maxiter": 3000}
     found = gv.minimize(rosenbrock, START, method=method, compiled=compiled, options=options)
     np.testing.assert_allclose(found.x, 1, atol=1e-3)
     assert found.fun == pytest.approx(rosenbrock(found.x))
