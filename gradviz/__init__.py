@@ -1,6 +1,6 @@
 """gradviz shows where a gradient spends its time and memory, and what to change."""
 
-from gradviz import numpy, optim, rules
+from gradviz import numpy, optim, rules, scipy
 from gradviz.devices.sim import simulate
 from gradviz.engine.array import Array
 from gradviz.engine.rule import rule
@@ -21,6 +21,6 @@ from gradviz.version import __version__
 
 __all__ = [
     "Array", "Profile", "__version__", "checkpoint", "compare", "compile", "fold", "forbid", "grad", "hessian", "hvp", "jacobian",
-    "jvp", "least_squares", "load", "load_ipython_extension", "minimize", "numpy", "optim", "profile", "rule", "rules", "scan",
+    "jvp", "least_squares", "load", "load_ipython_extension", "minimize", "numpy", "optim", "profile", "rule", "rules", "scan", "scipy",
     "simulate", "span", "stop_gradient", "value_and_grad", "vjp",
 ]  # fmt: skip

@@ -11,7 +11,15 @@ import numpy as np
 from gradviz.engine.array import Array
 from gradviz.errors import ConversionError
 from gradviz.plan.captured import (
-    CAPTURED, CLASSES, FLOAT64, NO_STORE, Captured, CapturedArray, CapturedNumber, PythonNumber, plain,
+    CAPTURED,
+    CLASSES,
+    FLOAT64,
+    NO_STORE,
+    Captured,
+    CapturedArray,
+    CapturedNumber,
+    PythonNumber,
+    plain,
 )  # fmt: skip
 from gradviz.plan.operation import add_at, updated
 
@@ -20,7 +28,17 @@ PYTHON_NUMBERS = frozenset({float, int, complex, bool})
 MUTATING = frozenset({np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, np.copyto})
 
 FACTS = frozenset(
-    {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.min_scalar_type, np.common_type, np.iscomplexobj, np.isrealobj}
+    {
+        np.shape,
+        np.ndim,
+        np.size,
+        np.result_type,
+        np.can_cast,
+        np.min_scalar_type,
+        np.common_type,
+        np.iscomplexobj,
+        np.isrealobj,
+    }
     | {np.may_share_memory, np.shares_memory}
 )  # about shapes and dtypes, not values
 
@@ -56,9 +74,7 @@ def answer_ufunc(self: Captured, ufunc: np.ufunc, method: str, *inputs: Any, **k
     return target
 
 
-def answer_function(
-    self: Captured, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def answer_function(self: Captured, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One of NumPy's functions was called with a captured value among the arguments."""
     if any(issubclass(kind, Array) for kind in types):
         return NotImplemented
@@ -230,7 +246,7 @@ METHODS = (
 
 def method(function: Any) -> Callable[..., Any]:
     """A method that is the function of the same name with the array first."""
-    return lambda self, *args, **kwargs: function(self, *args, **kwargs)
+    return lambda self, *args, **kwargs: function(self, *args, **kwargs)  # noqa: PLW0108 - a function binds, NumPy's do not
 
 
 def reshape(self: Any, *shape: Any, **options: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.plan.block import Block, Carried, Loop, Node, Value, inputs_of, integer
-from gradviz.plan.operation import Meta, Slot, Sliced, put, take
+from gradviz.plan.operation import Meta, Sliced, Slot, put, take
 from gradviz.plan.simplify import defined
 
 LARGEST_NBYTES = 1 << 31  # of all that is kept of a loop at once
@@ -134,7 +134,9 @@ class Batching:
             maker = value.maker
             if maker is None or maker.function is not np.add or maker not in self.loop.nodes:
                 return False
-            value = next((v for v in maker.inputs if v is to or (v.maker is not None and v.maker.function is np.add)), None)  # type: ignore[assignment]
+            value = next(
+                (v for v in maker.inputs if v is to or (v.maker is not None and v.maker.function is np.add)), None
+            )  # type: ignore[assignment]
             if value is None:
                 return False
         return True
@@ -153,18 +155,32 @@ class Batching:
         """The sum of a term over all iterations; of products, as a product."""
         if term not in self.many:
             raise CannotBatch
-        maker = term.maker
-        if maker is not None and maker.function is np.multiply and len(term.meta.shape) == 2 and term.meta == meta:
-            u, v = maker.inputs[0], maker.inputs[-1]
-            if len(maker.inputs) == 2 and u.meta.shape[1:] == (1,) and v.meta.shape[:1] == (1,) and u in self.many and v in self.many:  # fmt: skip
-                n, (d, m) = self.count, term.meta.shape
-                left = self.emit(np.reshape, (Slot(0), (n, d)), [self.many[u]], with_shape(u.meta, (n, d)))
-                right = self.emit(np.reshape, (Slot(0), (n, m)), [self.many[v]], with_shape(v.meta, (n, m)))
-                left = self.emit(np.transpose, (Slot(0), (1, 0)), [left], with_shape(u.meta, (d, n)))
-                return self.emit(np.matmul, (Slot(0), Slot(1)), [left, right], term.meta)
+        if (columns := self.outer(term, meta)) is not None:
+            left, right = columns
+            n, (d, m) = self.count, term.meta.shape
+            left = self.emit(np.reshape, (Slot(0), (n, d)), [left], with_shape(left.meta, (n, d)))
+            right = self.emit(np.reshape, (Slot(0), (n, m)), [right], with_shape(right.meta, (n, m)))
+            left = self.emit(np.transpose, (Slot(0), (1, 0)), [left], with_shape(left.meta, (d, n)))
+            return self.emit(np.matmul, (Slot(0), Slot(1)), [left, right], term.meta)
         total = self.many[term]
         kind = term.meta if term.meta.kind != "weak" else term.meta._replace(kind="number")
         return self.emit(np.add.reduce, (Slot(0), 0), [total], kind)
+
+    def outer(self, term: Value, meta: Meta) -> tuple[Value, Value] | None:
+        """All the columns and all the rows of which a term is the product of one and one."""
+        maker = term.maker
+        if (
+            maker is None
+            or maker.function is not np.multiply
+            or len(maker.inputs) != 2
+            or len(meta.shape) != 2
+            or term.meta != meta
+        ):
+            return None
+        u, v = maker.inputs
+        if u.meta.shape[1:] != (1,) or v.meta.shape[:1] != (1,) or u not in self.many or v not in self.many:
+            return None
+        return self.many[u], self.many[v]
 
     def place(self, buffer: Value, template: Any, integers: list[Value]) -> tuple[int, Value, int]:
         """(axis, first, step) of the one integer in an index that moves on; the others stay."""

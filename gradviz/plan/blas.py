@@ -51,7 +51,9 @@ def mkl() -> Blas | None:
         for path in sorted((Path(sys.prefix) / folder).glob("*mkl_rt*")):
             try:
                 library = ctypes.CDLL(str(path), mode=getattr(ctypes, "RTLD_GLOBAL", 0))
-                return Blas(f"MKL ({path.name})", library, "{}", ctypes.c_int) if hasattr(library, "cblas_zgemm") else None
+                return (
+                    Blas(f"MKL ({path.name})", library, "{}", ctypes.c_int) if hasattr(library, "cblas_zgemm") else None
+                )
             except OSError:
                 continue
     return None

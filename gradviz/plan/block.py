@@ -121,7 +121,9 @@ class Block:
     def __str__(self) -> str:
         names: dict[Value, str] = {}
         head = ", ".join(f"{named(v, names)}: {v.meta}" for v in self.inputs)
-        return "\n".join([f"({head})", *lines(self.nodes, names), f"return {', '.join(named(v, names) for v in self.results)}"])
+        return "\n".join(
+            [f"({head})", *lines(self.nodes, names), f"return {', '.join(named(v, names) for v in self.results)}"]
+        )
 
 
 def named(value: Any, names: dict[Value, str]) -> str:
@@ -194,7 +196,8 @@ class Reading:
                 for o, whole in zip(operands, made.integers, strict=True)
             ]
             if made.function is pick:
-                env.append(values[0][made.args[1]])
+                results: Any = values[0]
+                env.append(results[made.args[1]])
                 continue
             if isinstance(made.function, Body):
                 node = self.loop(made, values)
@@ -280,8 +283,7 @@ def run_nodes(nodes: list[Node], env: dict[Any, Any]) -> None:
             checked(Operation(0, guard, node.args, (), None, ()), values)
             continue
         out = node.function(*(filled(a, values) for a in node.args), **{k: filled(a, values) for k, a in node.kwargs})
-        for value, made in zip(node.outputs, out if node.several else [out], strict=True):
-            env[value] = made
+        env.update(zip(node.outputs, out if node.several else [out], strict=True))
 
 
 def run_loop(node: Node, loop: Loop, env: dict[Any, Any]) -> None:

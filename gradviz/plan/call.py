@@ -47,6 +47,7 @@ class Call:
             address += kept[job]
         shares = self._share(threads)
         self._scratch, place = _aligned(layout.scratch_bytes * len(shares))
+        self.nbytes = layout.scratch_bytes * len(shares) + sum(kept)  # of memory that each run uses again
         self._tasks = [self._task(pieces, place + i * layout.scratch_bytes) for i, pieces in enumerate(shares)]
         last = (compiled.enter_finish, 0, 0, self._chunks[0])
         self._after = self._task([last], 0) if layout.partials and len(shares) > 1 and len(self.sizes) == 1 else None

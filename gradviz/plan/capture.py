@@ -18,9 +18,20 @@ import numpy as np
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CaptureError, EscapedArrayError
 from gradviz.plan.captured import CAPTURED, CLASSES, FLOAT64, Captured, CapturedArray, CapturedView, captured, plain
-from gradviz.plan.constants import Constants, memory
+from gradviz.plan.constants import Constants, Outside, memory
 from gradviz.plan.operation import (
-    Items, Nth, Operation, Sliced, Slot, filled, guard, meta_of, pick, put, put_seen, take,
+    Items,
+    Nth,
+    Operation,
+    Sliced,
+    Slot,
+    filled,
+    guard,
+    meta_of,
+    pick,
+    put,
+    put_seen,
+    take,
 )  # fmt: skip
 from gradviz.plan.program import NO_NUMBER, Program, Rows, value_numbers
 from gradviz.plan.template import Parts
@@ -140,12 +151,12 @@ class Capture:
         templates = tuple([parts.template(a) for a in args])
         options = tuple([(name, parts.template(kwargs[name])) for name in sorted(kwargs)])
         values = parts.values
-        out = function(*[filled(t, values) for t in templates], **{n: filled(t, values) for n, t in options})
+        out: Any = function(*[filled(t, values) for t in templates], **{n: filled(t, values) for n, t in options})
         if type(out) in (tuple, list) or hasattr(out, "_fields"):
             return self.results(function, templates, options, parts, out)
         if type(out) is not ndarray and not isinstance(out, (np.generic, float, complex, int)):
             return self.fact(function, out)
-        source = None
+        source: Any = None
         if type(out) is ndarray:
             for x in parts.captured:
                 if x.value is out:
@@ -154,19 +165,21 @@ class Capture:
         viewed = source is not None and parts.operands[:1] == [source.number]
         code = self.find(function, templates, options, out, tuple(parts.integers), viewed)
         number = self.row(code, *parts.operands)
-        if viewed:
+        if source is not None and viewed:
             return CapturedView(self, out, number, source, (code, *parts.operands))
         if type(out) is ndarray and out.base is not None and any(looks_at(out, x.value) for x in parts.captured):
             out = out.copy(order="K")
         if function in DATA_SHAPED:
-            self.shape_is(number, out.shape)
+            self.shape_is(number, np.shape(out))
         return captured(self, out, number)
 
     def fact(self, function: Any, out: Any) -> Any:
         """What a function returned that is no array: the same in every call if it is about dtypes, else refused."""
         if out is None or isinstance(out, (np.dtype, type, str)):
             return out
-        raise self.refused(f"{getattr(function, '__name__', function)}, which gave a {type(out).__name__}", "it cannot be captured")
+        raise self.refused(
+            f"{getattr(function, '__name__', function)}, which gave a {type(out).__name__}", "it cannot be captured"
+        )
 
     def results(self, function: Any, templates: Any, options: Any, parts: Parts, out: Any) -> Any:
         """A call with several results."""
@@ -175,14 +188,21 @@ class Capture:
         number, made = None, []
         for k, part in enumerate(out):
             if not hasattr(part, "dtype"):
-                raise self.refused(f"{getattr(function, '__name__', function)}, which gave a {type(part).__name__}", "it cannot be captured")
-            if parts.captured and looks_at(part, parts.captured[0].value) and parts.operands[0] == parts.captured[0].number:
+                raise self.refused(
+                    f"{getattr(function, '__name__', function)}, which gave a {type(part).__name__}",
+                    "it cannot be captured",
+                )
+            if (
+                parts.captured
+                and looks_at(part, parts.captured[0].value)
+                and parts.operands[0] == parts.captured[0].number
+            ):
                 code = self.find(Nth(function, k), templates, options, part, integers, True)
                 row = self.row(code, *parts.operands)
                 made.append(CapturedView(self, part, row, parts.captured[0], (code, *parts.operands)))  # type: ignore[arg-type]
                 continue
             if any(looks_at(part, x.value) for x in parts.captured):
-                part = part.copy(order="K")  # noqa: PLW2901
+                part = part.copy(order="K")
             if number is None:
                 number = self.row(self.find(function, templates, options, out, integers), *parts.operands)
             made.append(captured(self, part, self.row(self.find(pick, (Slot(0), k), (), part, (False,)), number)))
@@ -204,7 +224,9 @@ class Capture:
             code = self.codes.get(key)
             if code is None:
                 captured(self, out, 0)  # makes the class for such results
-                code = self.codes[key] = self.operation(take, (Slot(0), Slot(1, True)), (), out, (False, True), kind is ndarray)
+                code = self.codes[key] = self.operation(
+                    take, (Slot(0), Slot(1, True)), (), out, (False, True), kind is ndarray
+                )
             self.rows.append(code)
             self.operands.append(number)
             self.operands.append(index)
@@ -338,30 +360,30 @@ class Capture:
         np.cumsum(widths[codes], out=starts[1:])
         return Rows(codes, operands, starts)
 
-    def program(self, outputs: tuple[int, ...]) -> tuple[Program, list[ndarray]]:
+    def program(self, outputs: tuple[int, ...]) -> tuple[Program, list[Outside]]:
         """What was captured, and the arrays it has to be given after its other inputs: those met that live on."""
-        live = self.constants.settle()
-        rows = self.as_rows()
+        alive, alike = self.constants.settle()
+        rows, values = self.as_rows(), self.constants.values
         metas = tuple(meta_of(x.value) for x in self.inputs)
-        values = self.constants.values
-        if not live:
+        if not alive and not alike:
             return Program(self.operations, rows, values, metas, outputs), []
-        first, count = len(metas), len(live)
-        arrays = [values[-1 - number] for number in live]
-        became = -1 - np.arange(len(values) + 1)
-        for k, number in enumerate(live):
+        first, count = len(metas), len(alive)
+        became = -1 - np.arange(len(values))  # constant -1 - k -> its number from now on
+        for k, number in enumerate(alive):
             became[-1 - number] = first + k
+        for number, earlier in alike.items():
+            became[-1 - number] = earlier
+        for number in (*alive, *alike):
             values[-1 - number] = None
         numbers, operands = value_numbers(self.operations, rows), rows.operands.copy()
-        later, constant = numbers >= first, (numbers < 0) & (numbers != NO_NUMBER)
-        operands[later] += count
+        constant = (numbers < 0) & (numbers != NO_NUMBER)
+        operands[numbers >= first] += count
         operands[constant] = became[-1 - operands[constant]]
-        rows = Rows(
-            np.insert(rows.codes, first, [INPUT] * count), operands, np.insert(rows.starts, first, [rows.starts[first]] * count)
-        )
-        metas = (*metas, *(meta_of(array) for array in arrays))
+        codes = np.insert(rows.codes, first, [INPUT] * count)
+        rows = Rows(codes, operands, np.insert(rows.starts, first, [rows.starts[first]] * count))
+        metas = (*metas, *(meta_of(outside.array) for outside in alive.values()))
         outputs = tuple(int(became[-1 - n]) if n < 0 else n + count * (n >= first) for n in outputs)
-        return Program(self.operations, rows, values, metas, outputs), arrays
+        return Program(self.operations, rows, values, metas, outputs), list(alive.values())
 
     def close(self) -> None:
         """The run is over; to use its values from now on is an error."""
@@ -420,7 +442,9 @@ def like_layout(array: ndarray) -> ndarray:
     if copy.strides != array.strides and array.size:
         low = sum(min(0, (n - 1) * s) for n, s in zip(array.shape, array.strides, strict=True))
         high = sum(max(0, (n - 1) * s) for n, s in zip(array.shape, array.strides, strict=True))
-        copy = np.ndarray(array.shape, array.dtype, np.empty(high - low + array.itemsize, np.uint8), -low, array.strides)
+        copy = np.ndarray(
+            array.shape, array.dtype, np.empty(high - low + array.itemsize, np.uint8), -low, array.strides
+        )
         copy[...] = array
     copy.flags.writeable = array.flags.writeable
     return copy

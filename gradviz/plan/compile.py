@@ -9,17 +9,17 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-import numpy as np
-
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CompileWarning, DonationError
 from gradviz.plan.captured import Captured
+from gradviz.plan.explain import Explanation, Memory
 from gradviz.plan.overlap import overlapping
 from gradviz.plan.path import Path, Traced
 from gradviz.plan.program import Mismatch, Program
 from gradviz.plan.signature import STATIC, check, is_input, kind_of, quick_key
 from gradviz.transforms.trees import flatten, paths
 
+NOTHING: list[Any] = []
 MOST_PATHS = 16  # plans for one signature: for the answers that Python got where it looked at values
 
 
@@ -84,7 +84,8 @@ class Compiled:
         self.__wrapped__ = f
         self.donate = donate
         self.plans: dict[Any, list[Path]] = {}
-        self._quick: dict[Any, list[Path]] = {}  # the same, by a key that is found without taking the arguments apart
+        self._quick: dict[Any, Path] = {}  # the latest path, by a key that is found in few steps
+        self._structure: Any = None  # of the latest arguments with containers
         self._held: list[Any] = []  # arguments known by their identity, which must not be given away
         self._warned: set[Any] = set()
         self._name = getattr(f, "__name__", "a function")
@@ -105,49 +106,72 @@ class Compiled:
         return vars(instance)[key]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        key = None if kwargs else quick_key(args)
-        found = self._quick.get(key) if key is not None else None
-        if found:
-            path = found[0]
-            if path.plain and (path.steady or path.unchanged()):
+        key, values = None if kwargs else quick_key(args), args
+        if key is None and self._structure is not None:
+            try:
+                values = self._structure.flatten_up_to((args, kwargs))
+            except ValueError:
+                pass
+            else:
+                key = quick_key(values, self._structure)
+        path = self._quick.get(key)
+        if path is not None:
+            outside = NOTHING if path.steady else path.outside()
+            if outside is not None:
                 try:
-                    return path.run(args if path.everything else [args[k] for k in path.positions])
+                    return path.run([*path.inputs(values), *outside])
                 except Mismatch:
                     pass
-        return self._called(key, args, kwargs)
+        return self._called(args, kwargs)
 
-    def _called(self, quick: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call whatever its arguments; ``quick`` is the short key of such arguments, if they have one."""
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call whatever its arguments."""
         leaves, structure = flatten((args, kwargs))
         leaves = [strip(leaf, 0) if type(leaf) is Array and leaf.tape is None else leaf for leaf in leaves]
         if any(isinstance(leaf, (Array, Captured)) for leaf in leaves):
             return self.__wrapped__(*args, **kwargs)
         key = self._key(leaves, structure)
-        values = [leaf for leaf in leaves if is_input(leaf)]
         if key not in self.plans:
             self._check(leaves, args, kwargs)
         found = self.plans.setdefault(key, [])
-        if quick is not None:
-            self._quick[quick] = found
+        values = [leaf for leaf in leaves if is_input(leaf)]
         for path in list(found):
-            if path.unchanged():
-                self._apart(path, leaves, args, kwargs)
-                try:
-                    result = path.run(values)
-                except Mismatch:
-                    continue
-                found.remove(path)
-                found.insert(0, path)
-                return result
+            outside = path.outside()
+            if outside is None:
+                continue
+            everything = [*values, *outside]
+            self._apart(path, everything, leaves, args, kwargs)
+            try:
+                result = path.run(everything)
+            except Mismatch:
+                continue
+            found.remove(path)
+            found.insert(0, path)
+            self._remember(path, args, kwargs, leaves, structure)
+            return result
+        self._count(structure, leaves, args, kwargs)
         if len(found) >= MOST_PATHS:
             return self._uncompiled(key, found, args, kwargs)
         try:
-            path = Path(self.__wrapped__, leaves, structure, self._donated(args, kwargs))
+            path = self._made(leaves, structure, args, kwargs)
         except Traced:
             return self.__wrapped__(*args, **kwargs)
-        self._apart(path, leaves, args, kwargs)
+        everything = [*values, *(path.outside() or [])]
+        self._apart(path, everything, leaves, args, kwargs)
         found.insert(0, path)
-        return path.run(values)
+        self._remember(path, args, kwargs, leaves, structure)
+        return path.run(everything)
+
+    def _remember(self, path: Path, args: Any, kwargs: Any, leaves: list[Any], structure: Any) -> None:
+        """Let the next call with such arguments take the short way, where nothing has to be looked at but kinds."""
+        if not path.plain:
+            return
+        key = None if kwargs else quick_key(args)
+        if key is None:
+            key = quick_key(leaves, structure)
+            self._structure = structure
+        if key is not None:
+            self._quick[key] = path
 
     def _key(self, leaves: list[Any], structure: Any) -> Any:
         return structure, tuple([kind_of(leaf) for leaf in leaves])
@@ -184,6 +208,23 @@ class Compiled:
             )
         return self.__wrapped__(*args, **kwargs)
 
+    def _count(self, structure: Any, leaves: list[Any], args: Any, kwargs: Any) -> None:
+        """Warn if an argument that is fixed is another at each call."""
+        alike = [kinds for other, kinds in self.plans if other == structure]
+        if len(alike) <= MOST_PATHS or structure in self._warned:
+            return
+        values = [{kinds[k] for kinds in alike} for k in range(len(leaves))]
+        k = max(range(len(leaves)), key=lambda k: len(values[k]))
+        if len(values[k]) > MOST_PATHS:
+            self._warned.add(structure)
+            say = "Pass it as a float" if isinstance(leaves[k], int) else "Pass arguments of fewer kinds"
+            warnings.warn(
+                f"{self._names(args, kwargs)[k]} was of {len(values[k])} kinds or values, and each takes a plan of its own. {say}, or "
+                f"leave the function uncompiled.",
+                CompileWarning,
+                stacklevel=4,
+            )
+
     # ---- what is overwritten
 
     def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
@@ -204,15 +245,26 @@ class Compiled:
             at += count
         return frozenset(donated)
 
-    def _apart(self, path: Path, leaves: list[Any], args: Any, kwargs: Any) -> None:
+    def _made(self, leaves: list[Any], structure: Any, args: Any, kwargs: Any) -> Path:
+        """A plan for such arguments, which has a use for all memory that is given to it."""
+        path = Path(self.__wrapped__, leaves, structure, self._donated(args, kwargs))
+        for n in sorted(path.plan.donated):
+            reason = path.plan.placement.unused(n)
+            if reason is not None:
+                names = [name for leaf, name in zip(leaves, self._names(args, kwargs), strict=True) if is_input(leaf)]
+                raise DonationError(
+                    f"{names[n]} is donated, and its memory is of no use: {reason}. Leave it out of donate=."
+                )
+        return path
+
+    def _apart(self, path: Path, values: list[Any], leaves: list[Any], args: Any, kwargs: Any) -> None:
         """Nothing may share memory with what is going to be overwritten."""
         if path.plain:
             return
-        values = [leaf for leaf in leaves if is_input(leaf)] + path.outside()
         found = overlapping(values, path.overwritten)
         if found is not None:
             names = [name for leaf, name in zip(leaves, self._names(args, kwargs), strict=True) if is_input(leaf)]
-            names += path.names
+            names += [*path.names, *["an array that outlives the call"] * len(path.live)]
             raise DonationError(
                 f"{names[found[0]]} is overwritten, and shares memory with {names[found[1]]}. Pass a copy of one of them."
             )
@@ -225,7 +277,7 @@ class Compiled:
         key = self._key(leaves, structure)
         if not self.plans.get(key):
             self._check(leaves, args, kwargs)
-            self.plans[key] = [Path(self.__wrapped__, leaves, structure, self._donated(args, kwargs))]
+            self.plans[key] = [self._made(leaves, structure, args, kwargs)]
         return self.plans[key][0]
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
@@ -236,28 +288,27 @@ class Compiled:
         """The arrays that the plan for such arguments holds or reads besides them, a line for each."""
         return self.path(*args, **kwargs).constants()
 
-    def explain(self, *args: Any, **kwargs: Any) -> Any:
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """The steps of the plan for such arguments."""
-        plan: Any = self.path(*args, **kwargs).plan
-        return plan.explain()
+        path = self.path(*args, **kwargs)
+        return path.plan.explain(path.lines.line)
 
-    def memory(self, *args: Any, **kwargs: Any) -> Any:
+    def memory(self, *args: Any, **kwargs: Any) -> Memory:
         """What the plan for such arguments will hold in memory."""
-        plan: Any = self.path(*args, **kwargs).plan
-        return plan.memory()
+        return self.path(*args, **kwargs).plan.memory()
 
 
 def why(found: list[Path]) -> str:
     """What made a function go so many ways: the reads that differ, or what it refers to."""
     reads = [path.reads for path in found]
     if len({path.reads for path in found}) > 1:
-        depth = next((k for k, answers in enumerate(zip(*reads, strict=False)) if len(set(answers)) > 1), min(map(len, reads)))
+        depth = next(
+            (k for k, answers in enumerate(zip(*reads, strict=False)) if len(set(answers)) > 1), min(map(len, reads))
+        )
         place, kind, _ = max(reads, key=len)[min(depth, max(map(len, reads)) - 1)]
         return (
-            f"Python looked at a value ({kind}) at {place}, and each answer takes a plan of its own. Compute with NumPy's functions, such as "
+            f"Python looked at a value ({kind}) at {place}, and each answer takes a plan of its own. Compute with NumPy, such as "
             f"np.where, or write the loop as gv.while_loop."
         )
-    names = sorted({r.name for path in found for r in path.changed()})
+    names = sorted({name for path in found for name in path.changed()})
     return f"what it refers to changes: {', '.join(names) or 'unknown'}. Pass it as an argument."
-
-

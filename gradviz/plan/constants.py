@@ -12,18 +12,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 ndarray = np.ndarray
-SMALL_NBYTES = 1024  # arrays that are compared by what they hold, so that a loop which makes one in each turn uses one constant
+SMALL_NBYTES = 1024  # arrays of which one is kept for all that hold the same, so that a loop may make one in each turn
 
 
 class Met(NamedTuple):
-    """An array that was met: weakly, with a copy of what it held, and how it looks at the memory it is part of."""
+    """An array that was met: weakly, with a copy of what it held."""
 
     array: weakref.ref[ndarray]
     owner: weakref.ref[ndarray]
-    number: int
     held: ndarray
-    offset: int
+    address: int
     strides: tuple[int, ...]
+    site: int
+
+
+class Outside(NamedTuple):
+    """An array that outlives the call, and whose memory it is."""
+
+    array: ndarray
+    owner: ndarray
 
 
 class Constants:
@@ -32,26 +39,25 @@ class Constants:
     Attributes
     ----------
     values : in order
-    sites : where each array was met first, by number
+    met : the arrays among them, by number
     """
 
     def __init__(self) -> None:
         self.values: list[Any] = []
         self.known: dict[Any, int] = {}
         self.floats: dict[float, int] = {}  # the same for ordinary floats, the short way
-        self.arrays: dict[int, Met] = {}
-        self.met: list[Met] = []
-        self.sites: dict[int, int] = {}
+        self.arrays: dict[int, int] = {}  # id -> number
+        self.met: dict[int, Met] = {}
 
     def number(self, value: Any) -> int:
         """The number of one of NumPy's or Python's numbers."""
         kind = type(value)
-        if kind is float and value == value and value != 0:
+        if kind is float and value == value and value != 0:  # not NaN
             found = self.floats.get(value)
             if found is None:
                 found = self.floats[value] = self._add(value)
             return found
-        key = kind, repr(value)  # tells 0.0 from -0.0, and one NaN from nothing
+        key = kind, repr(value)  # tells 0.0 from -0.0, and takes NaN for NaN
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = self._add(value)
@@ -59,55 +65,46 @@ class Constants:
 
     def array(self, value: ndarray, site: int) -> int:
         """The number of an array, as it is now."""
-        if value.nbytes <= SMALL_NBYTES and value.dtype != object:
-            key = value.shape, value.dtype, value.strides, value.tobytes()
-            found = self.known.get(key)
-            if found is not None and self._mortal(found, value):
-                return found
-            number = self._keep(value, site)
-            self.known[key] = number
-            return number
-        met = self.arrays.get(id(value))
-        if met is not None and met.array() is value and same(met.held, value):
-            return met.number
-        return self._keep(value, site)
-
-    def _mortal(self, number: int, value: ndarray) -> bool:
-        """Whether an array may stand for one of the same content: it is the same one, or the other was a passing one."""
-        met = next(m for m in reversed(self.met) if m.number == number)
-        return met.array() is value or met.owner() is None
+        number = self.arrays.get(id(value))
+        if number is not None:
+            met = self.met[number]
+            if met.array() is value and same(met.held, value):
+                return number
+        number = self.arrays[id(value)] = self._add(value.copy(order="K"))
+        owner = weakref.ref(memory(value))
+        self.met[number] = Met(weakref.ref(value), owner, self.values[-1], address(value), value.strides, site)
+        return number
 
     def _add(self, value: Any) -> int:
         self.values.append(value)
         return -len(self.values)
 
-    def _keep(self, value: ndarray, site: int) -> int:
-        owner = memory(value)
-        offset = address(value) - address(owner)
-        number = self._add(value.copy(order="K"))
-        met = Met(weakref.ref(value), weakref.ref(owner), number, self.values[-1], offset, value.strides)
-        self.arrays[id(value)] = met
-        self.met.append(met)
-        self.sites[number] = site
-        return number
-
-    def settle(self) -> dict[int, weakref.ref[ndarray]]:
-        """After the run: what is still alive takes the place of its copy. Returns those, and for each whose memory it is."""
-        live = {}
-        for met in self.met:
+    def settle(self) -> tuple[dict[int, Outside], dict[int, int]]:
+        """After the run: which arrays are still alive, and which of the others hold the same as an earlier one."""
+        alive: dict[int, Outside] = {}
+        alike: dict[int, int] = {}
+        contents: dict[Any, int] = {}
+        for number, met in self.met.items():
             owner = met.owner()
             if owner is not None:
-                self.values[-1 - met.number] = part_of(owner, met.offset, met.held, met.strides)
-                live[met.number] = met.owner
-        return live
+                alive[number] = Outside(part_of(owner, met.address, met.held, met.strides), owner)
+            elif met.held.nbytes <= SMALL_NBYTES:
+                key = met.held.shape, met.held.dtype, met.held.strides, met.held.tobytes()
+                alike[number] = contents.setdefault(key, number)
+        return alive, {number: first for number, first in alike.items() if number != first}
 
-    def changed(self) -> int | None:
-        """The number of an array that the function itself has written into while it ran."""
-        for met in self.met:
+    def derived(self) -> bool:
+        """Whether some may have been computed from arrays that the function refers to. 0 and 1 are what derivatives begin with."""
+        made = any(met.owner() is None for met in self.met.values())
+        return made or any(isinstance(value, np.generic) and value not in (0, 1) for value in self.values)
+
+    def changed(self) -> int:
+        """The line that met an array which the function itself has written into; -1 if there is none."""
+        for met in self.met.values():
             array = met.array()
-            if array is not None and met.owner() is not None and not same(met.held, array):
-                return met.number
-        return None
+            if array is not None and not same(met.held, array):
+                return met.site
+        return -1
 
 
 def memory(value: ndarray) -> ndarray:
@@ -121,16 +118,21 @@ def address(value: ndarray) -> int:
     return value.__array_interface__["data"][0]
 
 
-def part_of(owner: ndarray, offset: int, like: ndarray, strides: tuple[int, ...]) -> ndarray:
-    """A view of memory, which a view that is gone looked at."""
-    if owner.shape == like.shape and owner.strides == strides and owner.dtype == like.dtype and not offset:
+class Window:
+    """What NumPy reads to make an array of a piece of memory; ``owner`` keeps it."""
+
+    def __init__(self, owner: ndarray, interface: dict[str, Any]) -> None:
+        self.owner, self.__array_interface__ = owner, interface
+
+
+def part_of(owner: ndarray, place: int, like: ndarray, strides: tuple[int, ...]) -> ndarray:
+    """The view at an address of memory that ``owner`` holds."""
+    if address(owner) == place and (owner.shape, owner.dtype, owner.strides) == (like.shape, like.dtype, strides):
         return owner
-    whole = np.lib.stride_tricks.as_strided(owner, (1,) * owner.ndim)
-    start = np.lib.stride_tricks.as_strided(whole.reshape(-1)[:1].view(np.uint8), (offset + like.dtype.itemsize,), (1,))
-    first = start[offset : offset + like.dtype.itemsize].view(like.dtype)
-    return np.lib.stride_tricks.as_strided(first, like.shape, strides)
+    interface = {**like.__array_interface__, "data": (place, False), "strides": strides}
+    return np.asarray(Window(owner, interface))
 
 
 def same(a: ndarray, b: ndarray) -> bool:
-    """Whether two arrays of one shape hold the same, NaN included."""
+    """Whether two arrays hold the same, NaN included."""
     return a.shape == b.shape and a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")

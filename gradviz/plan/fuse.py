@@ -11,10 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.plan.algebra import full
 from gradviz.plan.block import Block, Node, Value, inputs_of
-from gradviz.plan.lower import REDUCTIONS, CannotLower, Lowered, Lowering, is_written, reduced_axes, typed_call, values_made
+from gradviz.plan.lower import (
+    REDUCTIONS,
+    CannotLower,
+    Lowered,
+    Lowering,
+    is_written,
+    reduced_axes,
+    typed_call,
+    values_made,
+)
 from gradviz.plan.operation import Meta, Slot, guard, put, take, take_number
-from gradviz.plan.simplify import full
 from gradviz.plan.views import Places
 
 MOST_NODES = 4000  # of a kernel: LLVM takes a second for so many
@@ -66,6 +75,7 @@ class Fusing:
         for step in list(self.steps):
             if step.grid is not None:
                 self.lower(step)
+        self.drop_fills()
         side_by_side(self.steps)
         return ordered(self.steps)
 
@@ -114,7 +124,10 @@ class Fusing:
             return True  # it starts from a copy, or from memory that nobody needs any more
         if array in self.results:
             return False
-        return all(r is node or (self.order[r] < self.order[node] and self.step_of.get(r.out) is made) for r in self.readers.get(array, ()))
+        return all(
+            r is node or (self.order[r] < self.order[node] and self.step_of.get(r.out) is made)
+            for r in self.readers.get(array, ())
+        )
 
     def loop_grid(self, node: Node) -> Shape | None:
         """The grid over which all of a loop can run, by trying."""
@@ -198,9 +211,13 @@ class Fusing:
 
     def merge(self, step: Step, other: Step) -> None:
         """Make one step of two over the same grid, if neither has to wait for the other."""
-        if other.reduced & {v for n in step.nodes for v in inputs_of(n)} or step.reduced & {v for n in other.nodes for v in inputs_of(n)}:
+        if other.reduced & {v for n in step.nodes for v in inputs_of(n)} or step.reduced & {
+            v for n in other.nodes for v in inputs_of(n)
+        }:
             return
-        if any(depends(s, other) for s in step.before - {other}) or any(depends(s, step) for s in other.before - {step}):
+        if any(depends(s, other) for s in step.before - {other}) or any(
+            depends(s, step) for s in other.before - {step}
+        ):
             return
         if any(self.step_of.get(v) is None and self.made_by(v) is other for n in step.nodes for v in inputs_of(n)):
             return
@@ -231,6 +248,22 @@ class Fusing:
             step.jobs = [Lowering(step.nodes, step.grid, self.places, wanted).run()]
         except CannotLower:
             self.split(step)
+
+    def drop_fills(self) -> None:
+        """Arrays of one number that kernels read as a number need not be made."""
+        read: set[Value] = {self.places[v].root for v in self.results}
+        for step in self.steps:
+            for job in step.jobs:
+                for operand in job.operands:
+                    read.add(operand.root)
+                    if operand.first is not None:
+                        read.add(self.places[operand.first].root)
+            if not step.jobs:
+                read |= {self.places[v].root for node in step.nodes for v in inputs_of(node)}
+        gone = {s for s in self.steps if s.nodes[0].function is full and s.nodes[0].out not in read}
+        self.steps = [s for s in self.steps if s not in gone]
+        for step in self.steps:
+            step.before -= gone
 
     def split(self, step: Step) -> None:
         """Give each node of a group a step of its own: together they are no kernel."""

@@ -86,8 +86,11 @@ class Compute(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """Run ``body`` ``count`` times. ``carried`` holds (name inside, first value, next value) for numbers passed from one iteration
-    to the next; after the loop the name inside is its last *next* value (with count 0: the first value)."""
+    """Run ``body`` ``count`` times.
+
+    ``carried`` holds (name inside, first value, next value) for numbers passed from one iteration to the next; after the loop the name
+    inside is its last *next* value (with count 0: the first value).
+    """
 
     number: int  # by which steps refer to it
     count: int

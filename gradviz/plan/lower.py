@@ -1,5 +1,6 @@
-"""How nodes become a kernel: each value is a number at one position of the grid, each array is memory to read and write at places
-that move with the loops.
+"""How nodes become a kernel.
+
+Each value is a number at one position of the grid; each array is memory, to be read and written at places that move with the loops.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.plan import kernel as k
+from gradviz.plan.algebra import full
 from gradviz.plan.block import NOTHING, Node, Value
 from gradviz.plan.operation import Meta, Slot, put, python_number, take, take_number
-from gradviz.plan.run_llvm import supported
-from gradviz.plan.simplify import full
+from gradviz.plan.runner import supported
 from gradviz.plan.views import Place, Places, c_strides
 
 Shape = tuple[int, ...]
@@ -68,7 +69,9 @@ def code(dtype: np.dtype[Any]) -> str:
 def broadcast_strides(shape: Shape, strides: tuple[int, ...], grid: Shape) -> tuple[int, ...]:
     """Strides along the axes of the grid, 0 where an array is repeated."""
     lead = len(grid) - len(shape)
-    return (0,) * lead + tuple(0 if n == 1 and m != 1 else s for n, m, s in zip(shape, grid[lead:], strides, strict=True))
+    return (0,) * lead + tuple(
+        0 if n == 1 and m != 1 else s for n, m, s in zip(shape, grid[lead:], strides, strict=True)
+    )
 
 
 class Lowering:
@@ -334,7 +337,11 @@ class Lowering:
                 self.names[c.inside] = self.name()
         number = self.loop_count
         self.loop_count += 1
-        firsts = {c: self.cast(self.read(c.first), c.first.meta.dtype, c.inside.meta.dtype) for c in loop.carried if c.inside not in written}
+        firsts = {
+            c: self.cast(self.read(c.first), c.first.meta.dtype, c.inside.meta.dtype)
+            for c in loop.carried
+            if c.inside not in written
+        }
         stacks = {k_: self.stack(node, k_) for k_, (_, many) in enumerate(loop.results) if many}
         around, self.body = self.body, []
         self.loops.append((node, number))
@@ -395,7 +402,9 @@ class Lowering:
     def keep(self, value: Value, ref: Ref) -> None:
         name = self.read(value)
         self.body.append(
-            k.Keep(ref.number, name, ref.offset, ref.steps) if ref.scratch else k.Store(ref.number, name, ref.offset, ref.steps)
+            k.Keep(ref.number, name, ref.offset, ref.steps)
+            if ref.scratch
+            else k.Store(ref.number, name, ref.offset, ref.steps)
         )
 
 
@@ -457,7 +466,7 @@ def typed_call(node: Node) -> tuple[str, list[Value], list[np.dtype[Any]], np.dt
         return "cast", [x], [x.meta.dtype], out
     values = arguments(node)
     if values is None:
-        return None
+        return typed_by_option(node)
     if node.function is np.where:
         if len(values) != 3:
             return None
@@ -471,6 +480,21 @@ def typed_call(node: Node) -> tuple[str, list[Value], list[np.dtype[Any]], np.dt
     if not isinstance(node.function, np.ufunc) or node.function.nout != 1 or node.function.signature is not None:
         return None
     return typed_ufunc(node.function, values)
+
+
+def typed_by_option(node: Node) -> Any:
+    """``ufunc(x, y, dtype=...)``: computed in that dtype."""
+    if (
+        [name for name, _ in node.kwargs] != ["dtype"]
+        or not isinstance(node.function, np.ufunc)
+        or node.function.nout != 1
+    ):
+        return None
+    if len(node.inputs) != len(node.args) or not all(isinstance(v.meta, Meta) for v in node.inputs):
+        return None
+    dtype, name = np.dtype(node.kwargs[0][1]), node.function.__name__
+    dtypes = [dtype] * len(node.inputs)
+    return (name, node.inputs, dtypes, dtype) if dtype == node.out.meta.dtype and known(name, dtypes, dtype) else None
 
 
 def typed_ufunc(ufunc: np.ufunc, values: list[Value]) -> Any:
@@ -504,7 +528,9 @@ def arguments(node: Node) -> list[Value] | None:
     """The operands of a call without options: values, and numbers written in the program as constants."""
     if node.kwargs or not all(isinstance(a, (Slot, bool, int, float, complex)) for a in node.args):
         return None
-    values = [node.inputs[a.k] if isinstance(a, Slot) else Value(Meta((), np.dtype(type(a)), "weak"), a) for a in node.args]
+    values = [
+        node.inputs[a.k] if isinstance(a, Slot) else Value(Meta((), np.dtype(type(a)), "weak"), a) for a in node.args
+    ]
     return values if all(isinstance(v.meta, Meta) for v in values) else None
 
 

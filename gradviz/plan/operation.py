@@ -194,7 +194,7 @@ class Nth(NamedTuple):
 
 def in_kind_of(value: Any, array: bool, dtype: Any) -> Any:
     """The same value as an array or a NumPy number of that dtype."""
-    made = np.asarray(value)
+    made: Any = np.asarray(value)
     if made.dtype != dtype:
         made = (made.real if made.dtype.kind == "c" and dtype.kind != "c" else made).astype(dtype)
     if not array:

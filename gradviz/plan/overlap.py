@@ -1,4 +1,4 @@
-"""Which arrays share memory with one that is going to be overwritten?"""
+"""Which arrays share memory with one that is going to be overwritten."""
 
 from __future__ import annotations
 

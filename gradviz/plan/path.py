@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,10 +15,11 @@ from gradviz.engine.array import Array, strip
 from gradviz.errors import CaptureError
 from gradviz.plan.capture import Capture
 from gradviz.plan.captured import Captured, CapturedArray
+from gradviz.plan.constants import address, memory, part_of, same
 from gradviz.plan.operation import guard
 from gradviz.plan.plan import Plan
 from gradviz.plan.randomness import Randomness
-from gradviz.plan.references import Reference, References
+from gradviz.plan.references import References
 from gradviz.plan.reroll import reroll
 from gradviz.plan.signature import STATIC, is_input
 from gradviz.plan.views import layout_of
@@ -38,14 +40,14 @@ class Path:
     ----------
     raw, program : what was captured, before and after loops were found in it
     plan : what is run
-    unchanged : says whether what the function refers to is what it was
-    arrays : gives the arrays it refers to by name, as they are now
-    live : arrays it met that outlive the call, though no name for them was found
+    read : gives the arrays that the function refers to by name, as they are now; None if it refers to anything else that has changed
+    live : arrays it met that outlive the call: views of those, and some that no name was found for
+    held : copies of what the former held, where something may have been computed of it that is kept
     structure, count : how the first ``count`` outputs make the result
     written : (position of an input, of the output that is to be written into it)
     overwritten : positions of the inputs that are written into or donated
     reads : (line, kind, answer) for each look that Python took at a value
-    everything, positions : whether all arguments of a call without containers are inputs, and which are
+    inputs : picks those of the leaves of the arguments that are no fixed ones
     plain, steady : nothing is overwritten; nothing is referred to that could change
     """
 
@@ -57,75 +59,109 @@ class Path:
         with collecting_later(), unrecorded():
             self._capture(f, leaves, structure)
             self.program = reroll(self.raw)
-        self.unchanged, self.arrays = self.references.unchanged(), self.references.current()
+        self.read = self.references.reader()
         self.names = [f"{r.name}, which it refers to" for r in self.references.arrays]
         self.overwritten = {source for source, _ in self.written} | donated
         self.plain = not self.overwritten
-        self.steady = not self.references.numbers and not self.references.arrays
-        self.positions = [k for k, leaf in enumerate(leaves) if is_input(leaf)]
-        self.everything = len(self.positions) == len(leaves)
+        self.steady = not (self.references.numbers or self.references.arrays or self.live)
+        positions = [k for k, leaf in enumerate(leaves) if is_input(leaf)]
+        self.inputs = (
+            (lambda values: values)
+            if len(positions) == len(leaves)
+            else (lambda values: [values[k] for k in positions])
+        )
         self.wrap = wrapper(self.structure)
-        given = [leaves[k] for k in self.positions] + self.outside()
-        self.plan = Plan(self.program, donated, self.written, [layout_of(value) for value in given])
+        self.donated = donated
+        given = [leaves[k] for k in positions] + (self.outside() or [])
+        self.plan = Plan(self.program, donated, self.written, [layout_of(value) for value in given], len(self.raw.rows))
 
     def _capture(self, f: Callable[..., Any], leaves: list[Any], structure: Any) -> None:
         run = Capture()
         traced = [run.input(leaf) if is_input(leaf) else leaf for leaf in leaves]
         for found in self.references.arrays:
             run.refer(found.value)
+        sums = {r.name: checksum(r.value) for r in self.references.arrays}
         randomness = Randomness(self.references)
         args, kwargs = unflatten(structure, list(traced))
         result = f(*args, **kwargs)
         outs, self.structure = flatten(result)
         self.count = len(outs)
-        written = [x for x in traced if isinstance(x, CapturedArray) and x.version]
-        numbers = tuple([output_number(run, out) for out in (*outs, *written)])
+        written = [(k, x) for k, x in enumerate(run.inputs) if isinstance(x, CapturedArray) and x.version]
+        numbers = tuple([output_number(run, out) for out in (*outs, *(x for _, x in written))])
         randomness.check()
-        self.written = tuple((position(x, run.inputs), self.count + k) for k, x in enumerate(written))
+        self.written = tuple((source, self.count + k) for k, (source, _) in enumerate(written))
         del result, outs, args, kwargs
-        changed = run.constants.changed()
-        if changed is not None:
-            site = run.constants.sites[changed]
+        if any(sums.get(r.name) != checksum(r.value) for r in self.references.arrays) or run.constants.changed() >= 0:
+            names = [r.name for r in self.references.arrays if sums.get(r.name) != checksum(r.value)]
+            site = run.constants.changed()
+            which = ", ".join(names) or f"an array, met at {run.line(site)}"
             raise CaptureError(
-                f"the function writes into an array that it does not get as an argument{f', at {run.line(site)}' if site >= 0 else ''}: "
-                f"a plan would not repeat that. Pass the array as an argument and return it."
+                f"the function writes into {which}, which it does not get as an argument: a plan would not repeat that. Pass it as an "
+                f"argument and return it."
             )
-        self.raw, self.live = run.program(numbers)
+        arrays = [r.value for r in self.references.arrays]
+        self.raw, alive = run.program(numbers)
+        self.live = [Live(a.array, a.owner, arrays) for a in alive]
+        self.held = [a.copy(order="K") for a in arrays] if run.constants.derived() else []
         self.reads = tuple(
             (run.line(made.site) if made.site >= 0 else "a line that is not yours", *made.args[1:])
             for made in (self.raw.operations[code] for code in self.raw.rows.codes.tolist())
             if made.function is guard
         ) if any(made.function is guard for made in self.raw.operations) else ()  # fmt: skip
-        self.held = [
-            (run.line(site) if site >= 0 else "", self.raw.constants[-1 - number])
-            for number, site in run.constants.sites.items()
+        self.kept = [
+            (run.line(met.site) if met.site >= 0 else "", met.held)
+            for number, met in run.constants.met.items()
             if self.raw.constants[-1 - number] is not None
         ]
-        self.lines = run
         run.close()
 
-    def outside(self) -> list[Any]:
-        """The arrays that the function refers to, as they are now."""
-        return self.arrays() + self.live
+    def outside(self) -> list[Any] | None:
+        """The arrays that the plan reads besides the arguments, as they are now; None if it does not hold any more."""
+        arrays = self.read()
+        if arrays is None or (self.held and not all(map(same, self.held, arrays))):
+            return None
+        return [*arrays, *[live.now(arrays) for live in self.live]] if self.live else arrays
 
     def run(self, values: Sequence[Any]) -> Any:
-        """The result for some inputs."""
-        return self.wrap(self.plan.run(values if self.steady and not self.live else [*values, *self.arrays(), *self.live]))
+        """The result for some inputs, those from outside included."""
+        return self.wrap(self.plan.run(values))
 
-    def changed(self) -> list[Reference]:
+    def changed(self) -> list[str]:
         """What the function refers to that is not what it was."""
-        return self.references.changed()
+        changed = [r.name for r in self.references.changed()]
+        arrays = self.read()
+        if arrays is not None and self.held:
+            pairs = zip(self.references.arrays, self.held, arrays, strict=True)
+            changed += [r.name for r, held, now in pairs if not same(held, now)]
+        return changed
 
     def constants(self) -> list[str]:
         """The arrays that are no arguments, a line for each: what they are called, and how they are kept."""
         lines = [f"{r.name}: {kind(r.value)}, read anew at each call" for r in self.references.arrays]
-        lines += [f"an array that outlives the call: {kind(a)}, read anew at each call" for a in self.live]
-        return lines + [f"made at {line or 'a line that is not yours'}: {kind(a)}, kept" for line, a in self.held]
+        lines += [f"an array that outlives the call: {kind(a.array)}, read anew at each call" for a in self.live]
+        return lines + [f"made at {line or 'a line that is not yours'}: {kind(a)}, kept" for line, a in self.kept]
 
 
-def position(one: Any, among: Sequence[Any]) -> int:
-    """Where an object stands; captured arrays must not be compared."""
-    return next(k for k, other in enumerate(among) if other is one)
+class Live:
+    """An array that outlives the call. If it is a view of one that the function refers to, it is taken anew when that is another."""
+
+    def __init__(self, array: ndarray, owner: ndarray, arrays: list[ndarray]) -> None:
+        self.array = array
+        self.source = next((k for k, a in enumerate(arrays) if memory(a) is owner), -1)
+        self.seen = arrays[self.source] if self.source >= 0 else owner
+        self.offset = address(array) - address(self.seen)
+
+    def now(self, arrays: list[ndarray]) -> ndarray:
+        """The array as it is now."""
+        if self.source >= 0 and arrays[self.source] is not self.seen:
+            self.seen = arrays[self.source]
+            self.array = part_of(self.seen, address(self.seen) + self.offset, self.array, self.array.strides)
+        return self.array
+
+
+def checksum(array: ndarray) -> int:
+    """Tells whether an array was written into."""
+    return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data) if array.size else 0
 
 
 def kind(array: ndarray) -> str:
@@ -147,13 +183,13 @@ def output_number(run: Capture, out: Any) -> int:
         out = strip(out, 0)
     if isinstance(out, Captured):
         return out.number
-    if isinstance(out, (ndarray, np.generic, float, complex)) or isinstance(out, STATIC):
+    if isinstance(out, (ndarray, np.generic, float, complex, *STATIC)):
         return run.constant(out)
     if isinstance(out, Array):
         raise Traced
     raise CaptureError(
-        f"the function returned a {type(out).__name__}, in which a plan cannot tell values from facts. Return arrays and numbers, in dicts, "
-        f"lists, tuples or dataclasses."
+        f"the function returned a {type(out).__name__}, in which a plan cannot tell values from facts. Return arrays and numbers, in "
+        f"dicts, lists, tuples or dataclasses."
     )
 
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.plan import kernel as k
+from gradviz.plan.algebra import full
 from gradviz.plan.block import Block, Node, Value, inputs_of
 from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Lowered, Operand
 from gradviz.plan.operation import Meta, add_at, guard, put, updated
 from gradviz.plan.products import product
-from gradviz.plan.simplify import full
 from gradviz.plan.views import Place, Places, c_strides
 
 ALIGN = 64
@@ -65,7 +65,9 @@ class Placement:
         self.taken: dict[int, Value] = {}
         self.input_number = {v: n for n, v in enumerate(block.inputs)}
         self.donated = {block.inputs[n] for n in donated}
-        self.last_guard = max((n for n, s in enumerate(steps) if any(node.function is guard for node in s.nodes)), default=-1)
+        self.last_guard = max(
+            (n for n, s in enumerate(steps) if any(node.function is guard for node in s.nodes)), default=-1
+        )
         self.until = self._until()
         self.results = self._owning_results()
         self._free: list[tuple[int, int]] = []  # (offset, size) of what the arena has left below its end
@@ -78,6 +80,55 @@ class Placement:
         for number, step in enumerate(steps):
             self._step(number, step)
             self._release(number)
+        for v in self.handed:
+            self._hand(v)
+
+    def _hand(self, value: Value) -> None:
+        """Enter the copy of a result that cannot be handed out as it is."""
+        if not isinstance(value.meta, Meta) or value.meta.kind != "array":
+            return
+        root = self.places[value].root
+        home = self.home(value)
+        if value in self.results and home.kind != "donated":
+            return
+        if home.kind == "donated" and root is value:
+            if self.block.inputs[home.at] in self.donated:
+                return
+            reason = f"returned, and written into input {home.at}, which is not donated"
+        elif root.is_constant:
+            reason = "returned, and a constant"
+        elif root in self.input_number:
+            reason = f"returned, and memory of input {self.input_number[root]}"
+        else:
+            reason = "returned twice" if root is value else "returned, and a part of another array"
+        site = value.maker.site if value.maker is not None else None
+        self.copies.append(Copy(len(self.steps), value.meta.nbytes, reason, site))
+
+    def unused(self, n: int) -> str | None:
+        """Why the memory of a donated input is not used again; None if it is."""
+        root = self.block.inputs[n]
+        if n in self.taken or root.meta.kind != "array":
+            return None
+        alike = [v for v in self.handed if isinstance(v.meta, Meta) and v.meta == root.meta]
+        if not alike:
+            return f"no result is of its kind, {root.meta}"
+        if self.places[root] != Place(root, 0, c_strides(root.meta)) or n in self.places.copied:
+            return "its entries do not follow each other in C order, and those of results do"
+        if self.until.get(root, -1) >= len(self.steps):
+            return "it is returned as it is"
+        reader = next(
+            (
+                node
+                for step in reversed(self.steps)
+                for node in step.nodes
+                if any(self.places[v].root is root for v in inputs_of(node))
+            ),
+            None,
+        )
+        free = [v for v in alike if self.home(v).kind != "donated"]
+        if not free:
+            return "every result of its kind already has the memory of another donated argument"
+        return f"it is still read (by {reader.name if reader else 'nothing'}) when the results of its kind are made"
 
     def home(self, value: Value) -> Home:
         """Where the memory of a value is, also of one that looks at another."""
@@ -100,7 +151,9 @@ class Placement:
                 for operand in job.operands:
                     until[operand.root] = number
                     if operand.first is not None:
-                        until[self.places[operand.first].root] = max(number, until.get(self.places[operand.first].root, 0))
+                        until[self.places[operand.first].root] = max(
+                            number, until.get(self.places[operand.first].root, 0)
+                        )
         for v in self.block.results:
             until[self.places[v].root] = len(self.steps)
         return until
@@ -142,7 +195,12 @@ class Placement:
             return lowered
         for m, other in enumerate(lowered.operands):
             alone = sum(o.root is other.root for o in lowered.operands) == 1
-            if alone and not other.written and self._gives_way(number, other, value) and same_entries(lowered.kernel, m, n):
+            if (
+                alone
+                and not other.written
+                and self._gives_way(number, other, value)
+                and same_entries(lowered.kernel, m, n)
+            ):
                 if (value in self.results or value in self.written.values()) and self.homes[other.root].kind != "input":
                     continue
                 self._take_over(other.root, value)
@@ -153,7 +211,12 @@ class Placement:
     def _gives_way(self, number: int, operand: Operand, value: Value) -> bool:
         """Whether the memory of an operand may be overwritten by a value of the same kind."""
         root = operand.root
-        if root.is_constant or operand.offset or root.meta.nbytes != value.meta.nbytes or root.meta.dtype != value.meta.dtype:
+        if (
+            root.is_constant
+            or operand.offset
+            or root.meta.nbytes != value.meta.nbytes
+            or root.meta.dtype != value.meta.dtype
+        ):
             return False
         if self.until.get(root) != number or root in self._gone:
             return False
@@ -278,7 +341,12 @@ def takes_out(node: Node) -> bool:
     function = node.function
     ufunc = function if isinstance(function, np.ufunc) else getattr(function, "__self__", None)
     reducing = getattr(function, "__name__", "") in ("reduce", "accumulate")
-    return isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and (function is ufunc or reducing) and node.out.meta.kind != "weak"
+    return (
+        isinstance(ufunc, np.ufunc)
+        and ufunc.nout == 1
+        and (function is ufunc or reducing)
+        and node.out.meta.kind != "weak"
+    )
 
 
 def same_entries(kernel: k.Kernel, source: int, target: int) -> bool:
@@ -288,9 +356,9 @@ def same_entries(kernel: k.Kernel, source: int, target: int) -> bool:
     if any(s == 0 and n > 1 for s, n in zip(kernel.parameters[target].strides, kernel.grid, strict=True)):
         return False
     for statement in statements(kernel.body):
-        if isinstance(statement, (k.Load, k.Store)) and statement.parameter in (source, target):
-            if statement.offset or statement.steps or statement.index is not None:
-                return False
+        access = isinstance(statement, (k.Load, k.Store)) and statement.parameter in (source, target)
+        if access and (statement.offset or statement.steps or statement.index is not None):
+            return False
         if isinstance(statement, k.Reduce) and statement.parameter == target:
             return False
     return True

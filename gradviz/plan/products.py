@@ -1,6 +1,6 @@
 """Products of matrices as BLAS computes them: transposes, conjugates and factors of the operands are said to it, not made.
 
-    2 * C @ conj(B.T)      is one call, where it was two passes over arrays and a product
+2 * C @ conj(B.T)      is one call, where it was two passes over arrays and a product
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from gradviz.plan import blas
+from gradviz.plan.algebra import uniform
 from gradviz.plan.block import NOTHING, Block, Node, Value
 from gradviz.plan.operation import Meta, Slot
-from gradviz.plan.simplify import live, uniform
+from gradviz.plan.simplify import live
 
 
 def product(x: Any, y: Any, alpha: Any, x_way: str, y_way: str) -> Any:
@@ -119,13 +120,25 @@ class Taking:
     def factor(self, v: Value, through: Node | None = None) -> tuple[Value, Any] | None:
         """(rest, number) of a value that is a number times an array of the same kind, if only products read it."""
         maker = v.maker
-        if maker is None or maker.function is not np.multiply or maker.kwargs or len(maker.args) != 2 or v in self.results:
+        if (
+            maker is None
+            or maker.function is not np.multiply
+            or maker.kwargs
+            or len(maker.args) != 2
+            or v in self.results
+        ):
             return None
         if not self.only_in_products(v):
             return None
         parts = [maker.inputs[a.k] if isinstance(a, Slot) else Value(None, a) for a in maker.args]
         for number, rest in (parts, parts[::-1]):
-            found = number.constant if number.is_constant and np.ndim(number.constant) == 0 else uniform(number) if number.meta else NOTHING
+            found = (
+                number.constant
+                if number.is_constant and np.ndim(number.constant) == 0
+                else uniform(number)
+                if number.meta
+                else NOTHING
+            )
             if found is not NOTHING and rest.meta == v.meta and is_power_of_two(found):
                 return rest, found
         return None

@@ -126,22 +126,24 @@ def run_rows(operations: list[Operation], constants: list[Any], rows: Sequence[R
         integers = made.integers
         if isinstance(made.function, Body):
             operands = [o if whole else value(o, env, constants) for o, whole in zip(row[1:], integers, strict=True)]
-            env.append(run_body(made.function, operands, lambda rows, env: run_body_rows(operations, constants, rows, env)))
+            env.append(
+                run_body(made.function, operands, lambda rows, env: run_body_rows(operations, constants, rows, env))
+            )
             continue
         operands = [o if whole else value(o, env, constants) for o, whole in zip(row[1:], integers, strict=True)]
         env.append(checked(made, operands) if made.function is guard else made.run(operands))
     return env
 
 
-def run_body_rows(
-    operations: list[Operation], constants: list[Any], rows: Sequence[Row], env: list[Any]
-) -> list[Any]:
+def run_body_rows(operations: list[Operation], constants: list[Any], rows: Sequence[Row], env: list[Any]) -> list[Any]:
     """The same inside a loop, where integers are numbers of values too."""
     for row in rows:
         made = operations[row[0]]
         operands = [value(o, env, constants) for o in row[1:]]
         if isinstance(made.function, Body):
-            env.append(run_body(made.function, operands, lambda rows, env: run_body_rows(operations, constants, rows, env)))
+            env.append(
+                run_body(made.function, operands, lambda rows, env: run_body_rows(operations, constants, rows, env))
+            )
         else:
             env.append(checked(made, operands) if made.function is guard else made.run(operands))
     return env

@@ -24,15 +24,23 @@ class Randomness:
         if drawn or self.references.unseeded:
             where = self.references.draws[0] if self.references.draws else ""
             raise CaptureError(
-                f"random numbers were drawn inside a compiled function, from {drawn[0] if drawn else self.references.unseeded[0]}"
-                f"{f', at {where}' if where else ''}: a plan would repeat those it was captured with. Draw them before the call and pass them as an array."
+                f"random numbers were drawn inside a compiled function, from {(drawn or self.references.unseeded)[0]}"
+                f"{f', at {where}' if where else ''}: a plan would repeat those it was captured with. Draw them before the call and "
+                f"pass them as an array."
             )
 
     def _states(self) -> dict[str, Any]:
-        states: dict[str, Any] = {"np.random": repr_of(np.random.get_state(legacy=False)), "random": hash(random.getstate())}
+        states: dict[str, Any] = {
+            "np.random": repr_of(np.random.get_state(legacy=False)),  # noqa: NPY002 - it is what programs draw from
+            "random": hash(random.getstate()),
+        }
         for found in self.references.generators:
             generator = found.value
-            state = generator.bit_generator.state if isinstance(generator, np.random.Generator) else generator.get_state(legacy=False)
+            state = (
+                generator.bit_generator.state
+                if isinstance(generator, np.random.Generator)
+                else generator.get_state(legacy=False)
+            )
             states[found.name] = repr_of(state)
         return states
 

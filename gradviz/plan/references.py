@@ -67,24 +67,31 @@ class References:
         self.space: dict[str, Any] = {"missing": missing, "same": same_number, "ndarray": ndarray}
         self.seen: set[int] = set()
         self.paths: set[str] = set()
-        self.kept: list[Any] = []
+        self.names: dict[int, str] = {}  # id of an object that ``space`` holds -> its name there
         for root in roots:
             self._follow("", self._named(root), root, 0)
 
     # ---- checks, as code
 
-    def unchanged(self) -> Callable[[], bool]:
-        """Whether all but the arrays are what they were, and arrays still arrays of the same kind."""
-        terms = []
+    def reader(self) -> Callable[[], list[Any] | None]:
+        """What gives the arrays as they are now; None if one is of another kind, or anything else is not what it was."""
+        lines = []
         for k, (_, source, value) in enumerate(self.numbers):
             self.space[f"e{k}"] = value
             exact = not isinstance(value, (*NUMBERS, *FIXED))
-            terms.append(f"{source} is e{k}" if exact else f"({source} is e{k} or same({source}, e{k}))")
+            lines.append(f"v = {source}")
+            lines.append(
+                f"if v is not e{k}: return None" if exact else f"if v is not e{k} and not same(v, e{k}): return None"
+            )
         for k, (_, source, value) in enumerate(self.arrays):
-            self.space[f"a{k}"] = value.shape, value.dtype, value.strides
-            terms.append(f"type({source}) is ndarray and ({source}.shape, {source}.dtype, {source}.strides) == a{k}")
-        lines = f"try:\n        return {' and '.join(terms) or 'True'}\n    except (AttributeError, LookupError, ValueError, TypeError):\n        return False"
-        return self._function("unchanged", lines)
+            self.space |= {f"shape{k}": value.shape, f"dtype{k}": value.dtype, f"strides{k}": value.strides}
+            other = f"a{k}.shape != shape{k} or a{k}.strides != strides{k} or a{k}.dtype != dtype{k}"
+            lines += [f"a{k} = {source}", f"if type(a{k}) is not ndarray or {other}: return None"]
+        lines.append(f"return [{', '.join(f'a{k}' for k in range(len(self.arrays)))}]")
+        body = "\n        ".join(lines)
+        errors = "(AttributeError, LookupError, ValueError, TypeError)"
+        exec(f"def read():\n    try:\n        {body}\n    except {errors}:\n        return None", self.space)  # noqa: S102
+        return self.space["read"]
 
     def changed(self) -> list[Reference]:
         """What is not what it was."""
@@ -97,19 +104,12 @@ class References:
             return False
         return found is reference.value or same_number(found, reference.value)
 
-    def current(self) -> Callable[[], list[Any]]:
-        """The arrays as they are now."""
-        return self._function("current", f"return [{', '.join(r.source for r in self.arrays)}]")
-
-    def _function(self, name: str, lines: str) -> Any:
-        exec(f"def {name}():\n    {lines}\n", self.space)  # noqa: S102
-        return self.space[name]
-
     def _named(self, value: Any) -> str:
         """A name for an object in the checks."""
-        self.kept.append(value)
-        name = f"o{len(self.kept)}"
-        self.space[name] = value
+        name = self.names.get(id(value))
+        if name is None:
+            name = self.names[id(value)] = f"o{len(self.names)}"
+            self.space[name] = value
         return name
 
     # ---- finding them
@@ -119,7 +119,7 @@ class References:
         if source in self.paths or len(self.paths) > MOST:
             return
         self.paths.add(source)
-        if isinstance(value, NUMBERS) or isinstance(value, FIXED):
+        if isinstance(value, (*NUMBERS, *FIXED)):
             self.numbers.append(Reference(name, source, value))
         elif type(value) is ndarray:
             self.arrays.append(Reference(name, source, value))
@@ -136,7 +136,9 @@ class References:
             self._function_of(name, source, value, depth)
         elif type(value) in (list, tuple, dict) or isinstance(value, (list, tuple, dict)):
             self._items(name, source, value, depth)
-        elif not isinstance(value, types.ModuleType) and depth < DEEPEST and is_users(type(value)):
+        elif isinstance(value, types.SimpleNamespace) or (
+            not isinstance(value, types.ModuleType) and depth < DEEPEST and is_users(type(value))
+        ):
             for key, item in attributes_of(value):
                 self._follow(f"{name}.{key}", f"{source}.{key}", item, depth + 1)
             self._method(name, source, value, "__call__", depth)
@@ -161,11 +163,11 @@ class References:
                 self._code_of(name, value.__func__, depth, value.__self__)
                 return
             if isinstance(value, functools.partial):
-                held = self._named((value.args, value.keywords))
+                held = self._named(value)
                 for k, item in enumerate(value.args):
-                    self._follow(f"{name}(...)", f"{held}[0][{k}]", item, depth)
+                    self._follow(f"{name}(...)", f"{held}.args[{k}]", item, depth)
                 for key, item in value.keywords.items():
-                    self._follow(f"{name}({key}=...)", f"{held}[1][{key!r}]", item, depth)
+                    self._follow(f"{name}({key}=...)", f"{held}.keywords[{key!r}]", item, depth)
                 value = value.func
                 continue
             if is_wrapper(value):
@@ -200,7 +202,9 @@ class References:
             elif root == "fast" and self_object is not None and (key,) == first and attributes:
                 self._chain(key, self._named(self_object), self_object, attributes)
 
-    def _random(self, function: types.FunctionType, key: str, attributes: tuple[str, ...], made: bool, line: str) -> None:
+    def _random(
+        self, function: types.FunctionType, key: str, attributes: tuple[str, ...], made: bool, line: str
+    ) -> None:
         """Note a line that names a source of random numbers."""
         value = function.__globals__.get(key)
         for attribute in attributes if isinstance(value, types.ModuleType) else ():
@@ -223,7 +227,7 @@ class References:
             if isinstance(value, types.ModuleType):
                 if is_library_module(value):
                     return
-            elif not isinstance(value, type) and (type(value) in (list, tuple, dict) or not is_users(type(value))):
+            elif isinstance(value, (*NUMBERS, *FIXED, *RANDOM, ndarray, Array, list, tuple, dict, types.FunctionType)):
                 break
             found = static(value, attribute)
             if isinstance(found, property) and found.fget is not None and not isinstance(value, type):
@@ -231,7 +235,9 @@ class References:
                 return
             if found is missing:
                 return
-            if isinstance(found, (types.FunctionType, staticmethod, classmethod)) and not isinstance(value, types.ModuleType):
+            if isinstance(found, (types.FunctionType, staticmethod, classmethod)) and not isinstance(
+                value, types.ModuleType
+            ):
                 found = getattr(value, attribute)
                 self._function_of(f"{name}.{attribute}", source, found, 0)
                 return
@@ -288,11 +294,19 @@ def reads(code: types.CodeType) -> Iterator[tuple[str, str, tuple[str, ...], boo
             if following.opname not in ATTRIBUTES:
                 break
             attributes.append(following.argval)
-        rest = (i for i in instructions[at + 1 + len(attributes) :] if i.opname not in ("PRECALL", "CACHE", "PUSH_NULL"))
+        rest = (
+            i for i in instructions[at + 1 + len(attributes) :] if i.opname not in ("PRECALL", "CACHE", "PUSH_NULL")
+        )
         called = next(rest, None)
         empty = called is not None and called.opname == "CALL" and called.arg == 0
         root = "deref" if "DEREF" in found.opname else "fast" if "FAST" in found.opname else "global"
-        yield root, str(found.argval), tuple(attributes), empty, f"{short(code.co_filename)}:{line_of(code, found.offset)}"
+        yield (
+            root,
+            str(found.argval),
+            tuple(attributes),
+            empty,
+            f"{short(code.co_filename)}:{line_of(code, found.offset)}",
+        )
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from (read for read in reads(constant) if read[0] != "fast")
@@ -313,7 +327,7 @@ def is_library(code: types.CodeType) -> bool:
 def is_library_file(name: str) -> bool:
     if name.startswith(DEMO):
         return False
-    return name.startswith(LIBRARIES) or "site-packages" in name or name.startswith((sys.prefix + "/lib", sys.base_prefix + "/lib"))
+    return name.startswith((*LIBRARIES, sys.prefix + "/lib", sys.base_prefix + "/lib")) or "site-packages" in name
 
 
 def is_library_module(module: types.ModuleType) -> bool:

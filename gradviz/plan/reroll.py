@@ -22,7 +22,11 @@ from gradviz.plan.program import Program, Rows, value_numbers
 
 MIN_COUNT = 8  # iterations; fewer are as well left written out
 MIN_ROWS = 40
-GRAMS = (3, 16, 64)  # operations in a row that have to come again to suggest a period; a long body repeats itself in small
+GRAMS = (
+    3,
+    16,
+    64,
+)  # operations in a row that have to come again to suggest a period; a long body repeats itself in small
 CANDIDATES = 8  # of each length
 LONGEST = 20_000  # rows of a body
 SAMPLED_ROWS = 50_000  # programs longer than this are searched in samples first
@@ -291,7 +295,9 @@ class Rolling:
         codes[at], sizes[at] = table[stacks, 1], 2
         starts = np.concatenate([[0], np.cumsum(sizes)])
         out = np.empty(int(starts[-1]), np.int64)
-        out[np.repeat(starts[places], lengths) + np.arange(hi - lo) - np.repeat(rows.starts[begin:end] - lo, lengths)] = operands
+        out[
+            np.repeat(starts[places], lengths) + np.arange(hi - lo) - np.repeat(rows.starts[begin:end] - lo, lengths)
+        ] = operands
         out[starts[at]], out[starts[at] + 1] = table[stacks, 0], self.entry[numbers[takes]]
         self._append(codes, out, sizes)
 
@@ -334,7 +340,10 @@ class Rolling:
     def _loop(self, stretch: Stretch) -> None:
         wanted = self._wanted(stretch)
         body, operands, integers = Writing(self, stretch).body(wanted)
-        metas = tuple(stacked(self._meta(stretch, slot), stretch.count) if many else self._meta(stretch, slot) for slot, many in wanted)
+        metas = tuple(
+            stacked(self._meta(stretch, slot), stretch.count) if many else self._meta(stretch, slot)
+            for slot, many in wanted
+        )
         site = next((s for row in body.rows if (s := self.operations[row[0]].site) is not None), None)
         args = tuple(Slot(k, whole) for k, whole in enumerate(integers))
         outer = [o if whole else self._single(o) for o, whole in zip(operands, integers, strict=True)]
@@ -361,9 +370,7 @@ class Rolling:
         marks[[n - first for n in self.program.outputs if first <= n < end]] = True
         read = np.flatnonzero(marks) + first
         slots, iterations = (read - first) % stretch.period, (read - first) // stretch.period
-        return [
-            (int(slot), bool((iterations[slots == slot] != stretch.count - 1).any())) for slot in np.unique(slots)
-        ]
+        return [(int(slot), bool((iterations[slots == slot] != stretch.count - 1).any())) for slot in np.unique(slots)]
 
 
 def stacked(meta: Meta, count: int) -> Meta:

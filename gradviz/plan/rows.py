@@ -1,7 +1,7 @@
 """Rows that are made alike, made together: the odd first and last iterations of a loop join those that were done all at once.
 
-    put(put(c, a[0] @ m, 0), a[1:] @ m, 1:)     is   a @ m
-    outer(a[0], b[0]) + a[1:].T @ b[1:]         is   a.T @ b
+put(put(c, a[0] @ m, 0), a[1:] @ m, 1:)     is   a @ m
+outer(a[0], b[0]) + a[1:].T @ b[1:]         is   a.T @ b
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.plan.block import Node, Value
-from gradviz.plan.operation import Meta, Slot, Sliced, put, take
+from gradviz.plan.operation import Meta, Sliced, Slot, put, take
 
 
 class Rows(NamedTuple):
@@ -83,7 +83,9 @@ class Joining:
         if x.args != y.args or len(x.inputs) != len(y.inputs):
             raise NotAlike
         if x.function is np.matmul and x.inputs[1] is y.inputs[1] and len(x.inputs[1].meta.shape) == 2:
-            return self.emit(np.matmul, x.args, [self._value(x.inputs[0], at, y.inputs[0], bt, rows), x.inputs[1]], meta)
+            return self.emit(
+                np.matmul, x.args, [self._value(x.inputs[0], at, y.inputs[0], bt, rows), x.inputs[1]], meta
+            )
         if isinstance(x.function, np.ufunc) and x.function.signature is None:
             inputs = [self._operand(u, at, v, bt, rows, a, b) for u, v in zip(x.inputs, y.inputs, strict=True)]
             return self.emit(x.function, x.args, inputs, meta)
@@ -110,7 +112,11 @@ def joined_puts(node: Node) -> list[Node] | Value | None:
     n = whole.meta.shape[0]
     mine = rows_of_index(node.args[2], into, n)
     other = rows_of_index(before.args[2], before.inputs[2:], n)
-    if mine is None or other is None or not (full_rows(value, mine, whole) and full_rows(before.inputs[1], other, whole)):
+    if (
+        mine is None
+        or other is None
+        or not (full_rows(value, mine, whole) and full_rows(before.inputs[1], other, whole))
+    ):
         return None
     joining = Joining()
     try:
@@ -185,7 +191,13 @@ def joined_terms(node: Node) -> list[Node] | None:
         return None
     base = None
     first = term_of(a)
-    if first is None and a.maker is not None and a.maker.function is np.add and not a.maker.kwargs and len(a.maker.inputs) == 2:
+    if (
+        first is None
+        and a.maker is not None
+        and a.maker.function is np.add
+        and not a.maker.kwargs
+        and len(a.maker.inputs) == 2
+    ):
         base, first = a.maker.inputs[0], term_of(a.maker.inputs[1])
     if first is None or first.left is not last.left or first.right is not last.right:
         return None
@@ -194,11 +206,11 @@ def joined_terms(node: Node) -> list[Node] | None:
         return None
     joining = Joining()
     left, right = joining.take(first.left, rows), joining.take(first.right, rows)
-    d, m = node.out.meta.shape
-    turned = joining.emit(np.transpose, (Slot(0), (1, 0)), [left], Meta((d, rows.end - rows.first), left.meta.dtype, "array"))
+    d = node.out.meta.shape[0]
+    turned = joining.emit(
+        np.transpose, (Slot(0), (1, 0)), [left], Meta((d, rows.end - rows.first), left.meta.dtype, "array")
+    )
     made = joining.emit(np.matmul, (Slot(0), Slot(1)), [turned, right], node.out.meta)
     if base is not None:
         joining.emit(np.add, (Slot(0), Slot(1)), [base, made], node.out.meta)
     return joining.nodes
-
-

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.plan import blas
+from gradviz.plan.algebra import full
 from gradviz.plan.block import NOTHING, Block, Node, Value, run_loop
 from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Operand
@@ -22,8 +23,7 @@ from gradviz.plan.operation import Meta, Operation, Slot, add_at, filled, guard,
 from gradviz.plan.place import Placement, takes_out
 from gradviz.plan.products import product
 from gradviz.plan.program import checked
-from gradviz.plan.run_llvm import compile_kernel
-from gradviz.plan.simplify import full
+from gradviz.plan.runner import compile_kernel
 from gradviz.plan.threads import cores
 
 ndarray = np.ndarray
@@ -37,10 +37,9 @@ def address(array: Any) -> int:
 
 word_at = ctypes.c_int64.from_address
 PROBE = np.empty(3)
-if word_at(id(PROBE) + 16).value == address(PROBE):  # an ndarray begins: reference count, type, address of its first entry
-    ADDRESS = "word_at(id({name}) + 16).value"  # 0.2 µs; the documented way takes 1 µs
-else:
-    ADDRESS = "{name}.__array_interface__['data'][0]"
+# an ndarray begins with a reference count, its type and the address of its first entry: 0.2 µs, where the documented way takes 1 µs
+QUICK = word_at(id(PROBE) + 16).value == address(PROBE)
+ADDRESS = "word_at(id({name}) + 16).value" if QUICK else "{name}.__array_interface__['data'][0]"
 
 
 class Frame:
@@ -56,6 +55,7 @@ class Frame:
         self.fixed: dict[Value, Any] = {}
         self.writer = Writer(self)
         self.compile_ns = 0
+        self.scratch_nbytes = 0
         for step in steps:
             self.writer.step(step)
         self.run: Callable[[Sequence[Any]], list[Any]] = self.writer.function()
@@ -78,7 +78,9 @@ class Frame:
             base = self.array(root)
             if base is not None:
                 strides = place.strides
-                made = np.lib.stride_tricks.as_strided(shifted(base, place.offset, value.meta.dtype), value.meta.shape, strides)
+                made = np.lib.stride_tricks.as_strided(
+                    shifted(base, place.offset, value.meta.dtype), value.meta.shape, strides
+                )
         self.fixed[value] = made
         return made
 
@@ -194,7 +196,12 @@ class Writer:
 
     def keep(self, values: list[Value], text: str) -> None:
         """Give names or places to the several results of a call."""
-        names = [self.name(v) if not isinstance(v.meta, Meta) or v.meta.kind == "array" else f"{self.bind(self.frame.array(v))}[()]" for v in values]
+        names = [
+            self.name(v)
+            if not isinstance(v.meta, Meta) or v.meta.kind == "array"
+            else f"{self.bind(self.frame.array(v))}[()]"
+            for v in values
+        ]
         self.lines.append(f"{', '.join(names)}, = {text}")
         for v, name in zip(values, names, strict=True):
             if isinstance(v.meta, Meta) and v.meta.kind == "array":
@@ -301,6 +308,7 @@ class Writer:
             compiled = compile_kernel(kernel)
             self.frame.compile_ns += compiled.compile_ns
             call = compiled.bind([kernel.grid[0] if kernel.grid else 1] * len(jobs), threads=cores())
+            self.frame.scratch_nbytes += call.nbytes
             for n, operands in enumerate(jobs):
                 for k, operand in enumerate(operands):
                     if operand.written:
@@ -339,7 +347,8 @@ class Writer:
         head += [f"{self.bind(frame.slots[n])}[()] = inputs[{n}]" for n in frame.numbers]
         head += [f"a{n} = {ADDRESS.format(name=f'inputs[{n}]')}" for n in sorted(self.addressed)]
         if len(self.patches) > FEW:
-            head.append(f"{self.bind(Pointing(self.patches, any(v.meta.nbytes <= v.meta.dtype.itemsize for v in frame.block.inputs if v.meta.kind == 'array')))}(inputs)")
+            small = any(v.meta.nbytes <= v.meta.dtype.itemsize for v in frame.block.inputs if v.meta.kind == "array")
+            head.append(f"{self.bind(Pointing(self.patches, small))}(inputs)")
         else:
             for n, places in self.patches.items():
                 head.append(f"a = {ADDRESS.format(name=f'inputs[{n}]')}")
@@ -362,7 +371,11 @@ class Writer:
             name = self.bind(value.constant)
             return f"{name}.copy()" if isinstance(value.constant, ndarray) else name
         home = placement.home(value)
-        if home.kind == "donated" and self.frame.places[value].root is value and placement.block.inputs[home.at] in placement.donated:
+        if (
+            home.kind == "donated"
+            and self.frame.places[value].root is value
+            and placement.block.inputs[home.at] in placement.donated
+        ):
             return self.names[value]
         if value in placement.results and home.kind in ("output", "made"):
             return self.names[value]
@@ -387,7 +400,6 @@ class Pointing:
             for table, place, offset in places:
                 table[place] = start + offset
         self.last = inputs[:]
-
 
     def same(self, inputs: Sequence[Any]) -> bool:
         if self.small or len(self.last) != len(inputs):

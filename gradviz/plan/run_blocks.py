@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from gradviz.plan.entries import FIRST_ADDRESS, columns
 from gradviz.plan.functions import find, identity
 from gradviz.plan.kernel import Compute, Constant, Keep, Kernel, Load, Loop, Name, Recall, Reduce, Steps, Store
 from gradviz.plan.layout import statements
@@ -59,20 +60,25 @@ class Blocks:
 class BlockCall:
     """Call it to run the kernel on all jobs; see `gradviz.plan.call.Call`."""
 
+    nbytes = 0  # of memory that each run uses again
+
     def __init__(self, kernel: Kernel, sizes: Sequence[int]) -> None:
         self.kernel = kernel
         self.sizes = tuple(sizes)
-        self._addresses: list[list[int]] = [[] for _ in self.sizes]
+        self.columns = columns(kernel)
+        self.table = (ctypes.c_int64 * (self.columns * len(self.sizes)))()
         self.run = self.__call__
 
     def set_addresses(self, job: int, addresses: Sequence[int]) -> None:
         """Where the parameters of a job lie."""
-        self._addresses[job] = list(addresses)
+        start = job * self.columns + FIRST_ADDRESS
+        self.table[start : start + len(addresses)] = list(addresses)
 
     def __call__(self) -> None:
         with np.errstate(all="ignore"):
-            for size, addresses in zip(self.sizes, self._addresses, strict=True):
-                _Job(self.kernel, addresses, size).run()
+            for job, size in enumerate(self.sizes):
+                row = self.table[job * self.columns : (job + 1) * self.columns]
+                _Job(self.kernel, row[FIRST_ADDRESS:], size).run()
 
 
 class _Job:

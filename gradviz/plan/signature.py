@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,19 @@ import numpy as np
 from gradviz.errors import CaptureError
 
 ndarray = np.ndarray
-STATIC = (int, str, bytes, type(None), type(Ellipsis), type, np.dtype, enum.Enum, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+STATIC = (
+    int,
+    str,
+    bytes,
+    type(None),
+    type(Ellipsis),
+    type,
+    np.dtype,
+    enum.Enum,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    np.ufunc,
+)
 
 FIXED = frozenset({int, bool, str})
 
@@ -34,9 +46,12 @@ def kind_of(leaf: Any) -> Hashable:
     return (kind, leaf) if isinstance(leaf, STATIC) else (kind, id(leaf))
 
 
-def quick_key(args: tuple[Any, ...]) -> Any:
-    """The same for arguments without containers, in as few steps as possible; None for others."""
-    key: list[Any] = []
+def quick_key(args: Sequence[Any], structure: Any = None) -> Any:
+    """The same for arguments without containers, in as few steps as possible; None for others.
+
+    Strides take the place of the layout class: more is told apart, and the same plan found again.
+    """
+    key: list[Any] = [structure]
     for arg in args:
         kind = type(arg)
         if kind is ndarray:
@@ -59,6 +74,8 @@ def check(leaf: Any, name: Callable[[], str]) -> None:
         )
     if isinstance(leaf, ndarray) and (type(leaf) is not ndarray or leaf.dtype.kind not in "biufc"):
         what = type(leaf).__name__ if type(leaf) is not ndarray else f"array of dtype {leaf.dtype}"
-        raise CaptureError(f"{name()} is of type {what}: plans compute with plain arrays of numbers. Pass np.asarray(x, float).")
+        raise CaptureError(
+            f"{name()} is of type {what}: plans compute with plain arrays of numbers. Pass np.asarray(x, float)."
+        )
     if hasattr(leaf, "dtype") and hasattr(leaf, "get"):
         raise CaptureError(f"{name()} lies on a device: plans run on the host. Call the function without gv.compile.")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.plan.block import Node, Value
-from gradviz.plan.operation import Slot, Sliced, filled, take
+from gradviz.plan.operation import Sliced, Slot, filled, take
 
 
 class Place(NamedTuple):
@@ -132,7 +132,9 @@ def taken(node: Node, place: Place) -> Place | None:
         return None
     index = filled(node.args[1], [None, *(v.constant for v in node.inputs[1:])])
     items = list(index) if type(index) is tuple else [index]
-    if not all(i is None or i is Ellipsis or isinstance(i, (int, slice)) for i in items) or any(i is True or i is False for i in items):
+    if not all(i is None or i is Ellipsis or isinstance(i, (int, slice)) for i in items) or any(
+        i is True or i is False for i in items
+    ):
         return None
     if Ellipsis in items:
         at = items.index(Ellipsis)

@@ -11,6 +11,7 @@ from gradviz.engine.array import Array
 from gradviz.engine.forward import Forward, tangent_below, value_below
 from gradviz.errors import NotDifferentiableError
 from gradviz.record.current import current_recorder
+from gradviz.transforms.foreign import run as call_foreign
 from gradviz.transforms.gradient import grad, where_argument
 from gradviz.transforms.trees import check_leaf, flatten, unflatten
 
@@ -39,7 +40,7 @@ def jvp(f: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> 
     level = Forward(current_recorder())
     traced = [_trace(level, f, k, arg, tangent) for k, (arg, tangent) in enumerate(zip(args, tangents, strict=True))]
     try:
-        outs, structure = flatten(f(*traced))
+        outs, structure = flatten(call_foreign(f, traced, {}))
     finally:
         level.finish()
     values = [value_below(out, level) for out in outs]

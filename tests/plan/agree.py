@@ -28,7 +28,11 @@ def differences(got: Any, want: Any, rtol: float = 1e-10) -> str | None:
     if made != structure:
         return f"structure {made} instead of {structure}"
     for k, (a, b) in enumerate(zip(mine, right, strict=True)):
-        if type(a) is not type(b) or getattr(a, "dtype", None) != getattr(b, "dtype", None) or np.shape(a) != np.shape(b):
+        if (
+            type(a) is not type(b)
+            or getattr(a, "dtype", None) != getattr(b, "dtype", None)
+            or np.shape(a) != np.shape(b)
+        ):
             return f"leaf {k} is {a!r} instead of {b!r}"
         if isinstance(b, (np.ndarray, np.generic, float, complex)):
             loose = rtol if np.result_type(b).itemsize > 4 and np.result_type(b) != np.complex64 else 1e-4
@@ -77,7 +81,6 @@ def before_rolling(mine: Compiled, given: Any, args: Any, want: Any, rtol: float
             outs = evaluate(path.raw, [*kept(leaves), *path.outside()])
         except Mismatch:
             continue
-
 
         return differences(unflatten(path.structure, outs[: path.count]), want, rtol)
     return "no path fits"

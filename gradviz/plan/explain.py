@@ -1,0 +1,220 @@
+"""What a plan does and holds, for people: its steps, the bytes they move, each copy with what forces it, the memory at the peak."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradviz.plan import kernel as k
+from gradviz.plan.algebra import full
+from gradviz.plan.block import Node
+from gradviz.plan.fuse import Step
+from gradviz.plan.operation import Meta, guard, put
+from gradviz.plan.place import Placement
+from gradviz.plan.products import product
+
+if TYPE_CHECKING:
+    from gradviz.plan.plan import Plan
+
+MOST_MEMBERS = 6  # functions of a kernel that are named
+
+
+class Line(NamedTuple):
+    """One step.
+
+    Attributes
+    ----------
+    kind : kernel, product, NumPy, loop in Python, fill, write, guard
+    what : the functions in it, a loop with its count
+    where : the shape it runs over
+    jobs : how often it runs side by side
+    nbytes : bytes read and written
+    site : the user's line that is behind the first call in it
+    """
+
+    kind: str
+    what: str
+    where: str
+    jobs: int
+    nbytes: int
+    site: str
+
+
+class Memory(NamedTuple):
+    """Bytes that a call of a plan needs beside its arguments.
+
+    Attributes
+    ----------
+    arena_nbytes : used again by each call
+    scratch_nbytes : used again by each call, inside kernels
+    outputs_nbytes : the results, made anew by each call
+    made_nbytes : what NumPy functions return on the way, at most at one time
+    """
+
+    arena_nbytes: int
+    scratch_nbytes: int
+    outputs_nbytes: int
+    made_nbytes: int
+
+    @property
+    def peak_nbytes(self) -> int:
+        return sum(self)
+
+    def __str__(self) -> str:
+        parts = zip(("arena", "scratch", "results", "made by NumPy"), self, strict=True)
+        return f"{size(self.peak_nbytes)} at the peak: " + ", ".join(f"{size(n)} {name}" for name, n in parts if n)
+
+
+class Explanation(NamedTuple):
+    """The steps of a plan as a table.
+
+    Attributes
+    ----------
+    lines : the steps, in the order in which they run
+    copies : (bytes, reason, line of the user) for each copy that is left
+    memory : what a call holds
+    head : facts about the whole
+    """
+
+    lines: list[Line]
+    copies: list[tuple[int, str, str]]
+    memory: Memory
+    head: str
+
+    def __str__(self) -> str:
+        rows = [("", "kind", "what", "over", "moves", "line")]
+        rows += [(str(n + 1), *cells(line)) for n, line in enumerate(self.lines)]
+        widths = [max(len(row[c]) for row in rows) for c in range(6)]
+        table = ["  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        copies = [f"  {size(n)}: {reason}{f'  ({site})' if site else ''}" for n, reason, site in self.copies]
+        return "\n".join(
+            [self.head, *table, f"copies that are left: {len(copies) or 'none'}", *copies, f"memory: {self.memory}"]
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """As a table, in notebooks."""
+        names = ("", "kind", "what", "over", "moves", "line")
+        head = "".join(f"<th style='text-align:left'>{name}</th>" for name in names)
+        body = "".join(
+            "<tr>"
+            + "".join(f"<td style='text-align:left'>{html.escape(c)}</td>" for c in (str(n + 1), *cells(line)))
+            + "</tr>"
+            for n, line in enumerate(self.lines)
+        )
+        copies = "".join(
+            f"<li>{size(n)}: {html.escape(reason)} {html.escape(site)}</li>" for n, reason, site in self.copies
+        )
+        return (
+            f"<p>{html.escape(self.head)}</p><table><tr>{head}</tr>{body}</table><p>copies that are left: {len(self.copies) or 'none'}</p>"
+            f"<ul>{copies}</ul><p>memory: {html.escape(str(self.memory))}</p>"
+        )
+
+
+def cells(line: Line) -> tuple[str, ...]:
+    jobs = f" × {line.jobs}" if line.jobs > 1 else ""
+    return line.kind, line.what, f"{line.where}{jobs}", size(line.nbytes), line.site
+
+
+def size(nbytes: float) -> str:
+    """Bytes for people."""
+    for unit in ("B", "KiB", "MiB"):
+        if nbytes < 1024:
+            return f"{nbytes:.3g} {unit}" if unit != "B" else f"{int(nbytes)} B"
+        nbytes /= 1024
+    return f"{nbytes:.3g} GiB"
+
+
+def explain(plan: Plan, line: Callable[[int], str]) -> Explanation:
+    """What a plan does; ``line`` tells the user's line behind a site."""
+
+    def site_of(nodes: list[Node]) -> str:
+        found = next((n.site for n in nodes if n.site is not None and n.site >= 0), None)
+        return "" if found is None else line(found)
+
+    lines = [describe(step, site_of(step.nodes)) for step in plan.steps]
+    kinds = Counter(entry.kind for entry in lines)
+    count = (
+        ", ".join(f"{n} {kind}{'s' if n > 1 and kind != 'NumPy' else ''}" for kind, n in kinds.most_common())
+        or "nothing to do"
+    )
+    captured = len(plan.program.rows) - len(plan.program.inputs)
+    head = (
+        f"{len(lines)} steps ({count}) for {captured} rows of {plan.calls} captured calls; "
+        f"kernels compiled in {plan.compile_ns / 1e6:.3g} ms"
+    )
+    copies = [(c.nbytes, c.reason, "" if c.site is None or c.site < 0 else line(c.site)) for c in plan.placement.copies]
+    return Explanation(lines, copies, memory(plan), head)
+
+
+def describe(step: Step, site: str) -> Line:
+    if step.jobs:
+        kernel = step.jobs[0].kernel
+        nodes = step.nodes[: len(step.nodes) // len(step.jobs)]
+        grid = " × ".join(map(str, kernel.grid)) or "numbers"
+        return Line("kernel", members(nodes), grid, len(step.jobs), sum(moved(job.kernel) for job in step.jobs), site)
+    (node,) = step.nodes
+    kind = {guard: "guard", full: "fill", put: "write", product: "product"}.get(node.function, "NumPy")
+    if node.loop is not None:
+        kind = "loop in Python"
+    metas = [v.meta for v in (*node.inputs, *node.outputs) if isinstance(v.meta, Meta)]
+    shape = node.outputs[0].meta.shape if isinstance(node.outputs[0].meta, Meta) else ()
+    return Line(kind, members([node]), " × ".join(map(str, shape)) or "numbers", 1, sum(m.nbytes for m in metas), site)
+
+
+def members(nodes: list[Node]) -> str:
+    """The functions of some nodes, the commonest first."""
+    loops = [n.name + f" ({members(n.loop.nodes)})" for n in nodes if n.loop is not None]
+    counts = Counter(n.name for n in nodes if n.loop is None)
+    named = [f"{n} {name}" if n > 1 else name for name, n in counts.most_common(MOST_MEMBERS)]
+    rest = sum(counts.values()) - sum(n for _, n in counts.most_common(MOST_MEMBERS))
+    return ", ".join(loops + named + ([f"{rest} more"] if rest else []))
+
+
+def moved(kernel: k.Kernel) -> int:
+    """Bytes that the loads and stores of a kernel move."""
+    positions = 1
+    for n in kernel.grid:
+        positions *= n
+
+    def of(body: tuple[Any, ...], times: int) -> int:
+        total = 0
+        for s in body:
+            if isinstance(s, k.Loop):
+                total += of(s.body, times * s.count)
+            elif isinstance(s, (k.Load, k.Store, k.Reduce)):
+                p = kernel.parameters[s.parameter]
+                everywhere = any(p.strides)
+                total += itemsize(p.dtype) * times * (positions if everywhere else 1)
+        return total
+
+    return of(kernel.body, 1)
+
+
+def itemsize(code: str) -> int:
+    return int(code[1:])
+
+
+def memory(plan: Plan) -> Memory:
+    """What a call of a plan needs beside its arguments."""
+    placement: Placement = plan.placement
+    outputs = sum(v.meta.nbytes for v in placement.handed if isinstance(v.meta, Meta) and new_memory(placement, v))
+    made = [(v, home) for v, home in placement.homes.items() if home.kind == "made" and v not in placement.results]
+    most = 0
+    for number in range(len(plan.steps)):
+        most = max(
+            most,
+            sum(v.meta.nbytes for v, _ in made if isinstance(v.meta, Meta) and placement.until.get(v, -1) >= number),
+        )
+    return Memory(placement.arena_nbytes, plan.frames[0].scratch_nbytes if plan.frames else 0, outputs, most)
+
+
+def new_memory(placement: Placement, value: Any) -> bool:
+    if value.meta.kind != "array":
+        return False
+    home = placement.home(value)
+    return not (home.kind == "donated" and placement.block.inputs[home.at] in placement.donated)
