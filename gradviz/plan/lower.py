@@ -110,11 +110,12 @@ class Lowering:
         return self.count - 1
 
     def parameter(self, operand: Operand, dtype: np.dtype[Any], strides: tuple[int, ...]) -> int:
+        parameter = k.Parameter(code(dtype), strides)
         for n, known in enumerate(self.operands):
-            if known == operand and self.parameters[n].strides == strides and not operand.written:
+            if known == operand and self.parameters[n] == parameter and not operand.written:
                 return n
         self.operands.append(operand)
-        self.parameters.append(k.Parameter(code(dtype), strides))
+        self.parameters.append(parameter)
         return len(self.operands) - 1
 
     def output(self, value: Value) -> int:

@@ -209,7 +209,7 @@ class Writer:
                 self.arrive(v)
 
     def name(self, value: Value) -> str:
-        self.names[value] = f"w{len(self.names)}"
+        self.names[value] = f"w{len(self.lines)}_{len(self.names)}"
         return self.names[value]
 
     def target(self, value: Value, first: Value | None = None) -> str:

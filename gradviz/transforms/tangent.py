@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array
+from gradviz.engine.array import Array, strip
 from gradviz.engine.forward import Forward, tangent_below, value_below
+from gradviz.engine.tape import alive
 from gradviz.errors import NotDifferentiableError
 from gradviz.record.current import current_recorder
 from gradviz.transforms.foreign import run as call_foreign
@@ -46,7 +47,15 @@ def jvp(f: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> 
     values = [value_below(out, level) for out in outs]
     along = [tangent_below(out, level) for out in outs]
     along = [_in_kind(t, value) for t, value in zip(along, values, strict=True)]
+    if not any(isinstance(leaf, Array) for leaf in flatten((args, tangents))[0]):
+        values, along = [_released(v) for v in values], [_released(t) for t in along]
     return unflatten(structure, values), unflatten(structure, along)
+
+
+def _released(value: Any) -> Any:
+    """A result that no enclosing derivative takes part in, as a plain array."""
+    untraced = isinstance(value, Array) and value.tape is None and not any(tape.open for tape in alive())
+    return strip(value, 0) if untraced else value
 
 
 def _in_kind(tangent: Any, value: Any) -> Any:
