@@ -14,13 +14,13 @@ from gradviz.solvers.minimize import minimize
 from gradviz.transforms.checkpoint import checkpoint
 from gradviz.transforms.gradient import grad, value_and_grad, vjp
 from gradviz.transforms.jacobian import hessian, jacobian
-from gradviz.transforms.loops import fold, scan
+from gradviz.transforms.loops import fold, scan, while_loop
 from gradviz.transforms.stop import stop_gradient
 from gradviz.transforms.tangent import hvp, jvp
 from gradviz.version import __version__
 
 __all__ = [
     "Array", "Profile", "__version__", "checkpoint", "compare", "compile", "fold", "forbid", "grad", "hessian", "hvp", "jacobian",
-    "jvp", "least_squares", "load", "load_ipython_extension", "minimize", "numpy", "optim", "profile", "rule", "rules", "scan", "scipy",
-    "simulate", "span", "stop_gradient", "value_and_grad", "vjp",
+    "jvp", "least_squares", "load", "load_ipython_extension", "minimize", "numpy", "optim", "profile", "rule", "rules", "scan",
+    "scipy", "simulate", "span", "stop_gradient", "value_and_grad", "vjp", "while_loop",
 ]  # fmt: skip

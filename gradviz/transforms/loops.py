@@ -1,4 +1,4 @@
-"""Loops with their structure told: `scan` and `fold`."""
+"""Loops with their structure told: `scan`, `fold` and `while_loop`."""
 
 from __future__ import annotations
 
@@ -57,6 +57,37 @@ def fold(f: Callable[[Any, Any], Any], carry: Any, xs: Any = None, length: int |
     """
     for x in _rows(xs, length):
         carry = f(carry, x)
+    return carry
+
+
+def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any) -> Any:
+    """Replace a value by ``body(value)`` as long as ``cond(value)`` is true.
+
+    Parameters
+    ----------
+    cond : ``cond(carry)`` gives one truth value
+    body : ``body(carry)`` gives the next carry
+    carry : the first value, an array or a tree
+
+    Returns
+    -------
+    carry : the first for which ``cond`` is false
+
+    Notes
+    -----
+    It can be differentiated in either mode; gradients flow through ``body``, not through ``cond``. A compiled function makes a plan for
+    each number of steps it meets.
+
+    Examples
+    --------
+    >>> import numpy as np, gradviz as gv
+    >>> def root(a):
+    ...     return gv.while_loop(lambda x: np.abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, a)
+    >>> root(2.0), gv.grad(root)(2.0)
+    (1.414213562373095, 0.35355339059327373)
+    """
+    while cond(carry):
+        carry = body(carry)
     return carry
 
 

@@ -56,12 +56,15 @@ def disagreement(f: Callable[..., Any], calls: Sequence[tuple[Any, ...]], rtol: 
         except (ValueError, IndexError):  # of other shapes than the first, where shapes depend on values
             continue
         got = mine(*given)
-        wrong = differences(got, want, rtol) or differences(list(given), list(theirs), rtol) or shared(got, given)
+        wrong = (
+            stage_differs(mine, "raw", args, want, rtol)
+            or stage_differs(mine, "program", args, want, rtol)
+            or differences(got, want, rtol)
+            or differences(list(given), list(theirs), rtol)
+            or shared(got, given)
+        )
         if wrong:
             return f"call {k}: {wrong}"
-        wrong = before_rolling(mine, given, args, want, rtol)
-        if wrong:
-            return f"call {k}, as captured: {wrong}"
     return None
 
 
@@ -74,13 +77,14 @@ def shared(got: Any, given: Any) -> str | None:
     return None
 
 
-def before_rolling(mine: Compiled, given: Any, args: Any, want: Any, rtol: float) -> str | None:
+def stage_differs(mine: Compiled, stage: str, args: Any, want: Any, rtol: float) -> str | None:
+    """What is wrong with a program: ``raw``, as it was captured, or ``program``, with loops."""
     leaves = [x for x in flatten((args, {}))[0] if isinstance(x, (np.ndarray, np.generic, float, complex))]
     for path in mine.plans[next(reversed(mine.plans))]:
         try:
-            outs = evaluate(path.raw, [*kept(leaves), *path.outside()])
+            outs = evaluate(getattr(path, stage), [*kept(leaves), *path.outside()])
         except Mismatch:
             continue
-
-        return differences(unflatten(path.structure, outs[: path.count]), want, rtol)
+        wrong = differences(unflatten(path.structure, outs[: path.count]), want, rtol)
+        return f"{stage}: {wrong}" if wrong else None
     return "no path fits"

@@ -161,6 +161,10 @@ def scanned(x, c):
     return carry + np.sum(ys)
 
 
+def root(a):
+    return gv.while_loop(lambda x: np.abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, a)
+
+
 LAYERS = [{"w": numbers(4, 4, seed=k), "b": numbers(4, seed=k + 7)} for k in range(3)]
 
 PROGRAMS = {
@@ -215,6 +219,7 @@ PROGRAMS = {
     "gathered": (gv.value_and_grad(gathered), (numbers(10),)),
     "batches": (gv.value_and_grad(batches, argnums=(0, 1)), (numbers(60, 3), numbers(3, 2))),
     "buffer": (gv.value_and_grad(buffer, argnums=(0, 1)), (numbers(20, 4), numbers(4, 4))),
+    "while loop": (gv.value_and_grad(root), (2.0,)),
     "scan": (gv.value_and_grad(scanned, argnums=(0, 1)), (0.3, numbers(30))),
 }  # fmt: skip
 

@@ -51,3 +51,21 @@ def test_nothing_to_collect():
 def test_mistakes(xs, length, text):
     with pytest.raises(GradvizError, match=text):
         gv.scan(lambda c, x: (c, x), 0.0, xs, length)
+
+
+def root(a):
+    return gv.while_loop(
+        lambda s: np.any(np.abs(s["x"] ** 2 - a) > 1e-13), lambda s: {"x": (s["x"] + a / s["x"]) / 2}, {"x": a}
+    )["x"]
+
+
+@pytest.mark.parametrize("a", [2.0, np.array([2.0, 5.0])])
+def test_while_loop(a):
+    assert np.allclose(root(a), np.sqrt(a))
+    assert np.allclose(gv.grad(lambda a: np.sum(root(a)))(a), 0.5 / np.sqrt(a))
+    assert np.allclose(gv.grad(lambda a: np.sum(gv.grad(lambda a: np.sum(root(a)))(a)))(a), -0.25 * a**-1.5)
+    assert np.allclose(gv.jvp(root, (a,), (a,))[1], 0.5 * np.sqrt(a))
+
+
+def test_a_while_loop_that_ends_at_once():
+    assert gv.while_loop(lambda x: x < 0, lambda x: x + 1, 1.0) == 1.0
