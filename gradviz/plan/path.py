@@ -113,6 +113,7 @@ class Path:
             for number, met in run.constants.met.items()
             if self.raw.constants[-1 - number] is not None
         ]
+        self.line = run.line
         run.close()
 
     def outside(self) -> list[Any] | None:

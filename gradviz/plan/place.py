@@ -59,7 +59,9 @@ class Placement:
     ) -> None:
         self.block, self.steps, self.places = block, steps, places
         self.written = {n: block.results[k] for n, k in written.items()}
-        self.handed = [v for k, v in enumerate(block.results) if k not in written.values()]
+        back = set(written.values())
+        self.handed = [v for k, v in enumerate(block.results) if k not in back]
+        self.into = set(self.written.values())
         self.homes: dict[Value, Home] = {}
         self.copies: list[Copy] = []
         self.taken: dict[int, Value] = {}
@@ -201,7 +203,7 @@ class Placement:
                 and self._gives_way(number, other, value)
                 and same_entries(lowered.kernel, m, n)
             ):
-                if (value in self.results or value in self.written.values()) and self.homes[other.root].kind != "input":
+                if (value in self.results or value in self.into) and self.homes[other.root].kind != "input":
                     continue
                 self._take_over(other.root, value)
                 return joined(lowered, m, n)
@@ -234,7 +236,7 @@ class Placement:
             return False
         if n in self.written:
             return self.written[n] is value
-        return root in self.donated and value in self.results and value not in self.written.values()
+        return root in self.donated and value in self.results and value not in self.into
 
     def _take_over(self, root: Value, value: Value) -> None:
         self._gone.add(root)
@@ -251,7 +253,7 @@ class Placement:
         """Memory for an array that a step writes parts of, starting from what ``first`` is; ``read`` if the step reads that as well."""
         root = self.places[first].root
         if first is root and not read and self._gives_way(number, Operand(root, 0, False), value) and not (
-            (value in self.results or value in self.written.values()) and self.homes[root].kind == "arena"
+            (value in self.results or value in self.into) and self.homes[root].kind == "arena"
         ):  # fmt: skip
             self._take_over(root, value)
             return

@@ -348,7 +348,7 @@ class Writer:
         head += [f"a{n} = {ADDRESS.format(name=f'inputs[{n}]')}" for n in sorted(self.addressed)]
         if len(self.patches) > FEW:
             small = any(v.meta.nbytes <= v.meta.dtype.itemsize for v in frame.block.inputs if v.meta.kind == "array")
-            head.append(f"{self.bind(Pointing(self.patches, small))}(inputs)")
+            head.append(f"{self.bind(Pointing(self.patches, frame.numbers, small))}(inputs)")
         else:
             for n, places in self.patches.items():
                 head.append(f"a = {ADDRESS.format(name=f'inputs[{n}]')}")
@@ -387,25 +387,31 @@ class Writer:
 class Pointing:
     """Enters the addresses of many inputs into tables, unless they are the arrays of the last call."""
 
-    def __init__(self, patches: dict[int, list[tuple[Any, int, int]]], small: bool) -> None:
+    def __init__(self, patches: dict[int, list[tuple[Any, int, int]]], numbers: list[int], small: bool) -> None:
         self.patches = patches
+        self.numbers = numbers  # inputs that are no arrays
         self.small = small  # some have one entry or none: two of those can be equal without being the same
-        self.last: Sequence[Any] = ()
+        self.last: list[Any] = []
 
     def __call__(self, inputs: Sequence[Any]) -> None:
         if self.same(inputs):
             return
         for n, places in self.patches.items():
-            start = address(inputs[n])
+            start = word_at(id(inputs[n]) + 16).value if QUICK else address(inputs[n])
             for table, place, offset in places:
                 table[place] = start + offset
-        self.last = inputs[:]
+        self.last = list(inputs)
 
     def same(self, inputs: Sequence[Any]) -> bool:
-        if self.small or len(self.last) != len(inputs):
-            return len(self.last) == len(inputs) and all(map(is_, inputs, self.last))
+        last = self.last
+        if len(last) != len(inputs):
+            return False
+        for n in self.numbers:
+            last[n] = inputs[n]
+        if self.small:
+            return all(map(is_, inputs, last))
         try:
-            return inputs == self.last  # 8 ns for each that is the same; another one has no truth value
+            return list(inputs) == last  # 1 ns for each that is the same; another one has no truth value
         except ValueError:
             return False
 
