@@ -77,8 +77,8 @@ class Optimizer:
             )
         if structure != grad_structure:
             raise OptimizerError(
-                f"grads has {grad_structure or 'one array'} where params has {structure or 'one array'}: a step needs one gradient for "
-                f"each parameter. Take them with gv.grad of a function of params."
+                f"grads holds {places(grads)}, params holds {places(params)}: a step needs one gradient for each parameter, in the same "
+                f"structure. Take them with gv.grad of a function of params."
             )
         for k, (leaf, g) in enumerate(zip(leaves, given, strict=True)):
             if np.shape(leaf) != np.shape(g):
@@ -98,6 +98,12 @@ class Optimizer:
             for tree, old, column in zip(kept, state[1:], after[1:], strict=True)
         ]
         return unflatten(structure, after[0]), type(state)(count, *trees)
+
+
+def places(tree: Any) -> str:
+    """The leaves of a tree, by where they stand."""
+    names = paths(tree)
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "") or type(tree).__name__
 
 
 def floating(leaf: Any) -> bool:
