@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import NonlinearConstraint
 
-from gradviz.solvers.objective import ready
+from gradviz.solvers.objective import itself, ready
 from gradviz.solvers.unknowns import Unknowns
 from gradviz.transforms.jacobian import hessian, jacobian
 
@@ -27,37 +27,37 @@ def with_derivatives(constraints: Any, unknowns: Unknowns, compiled: bool, curve
 
 def _sloped(constraint: Any, unknowns: Unknowns, compiled: bool) -> Any:
     if isinstance(constraint, dict):
-        f = unknowns.of_vector(constraint["fun"])
-        jac = constraint.get("jac") or ready(jacobian(f), compiled)
-        return {**constraint, "fun": ready(f, compiled), "jac": jac}
+        fun = constraint["fun"]
+        jac = constraint.get("jac") or ready(fun, unknowns, jacobian, compiled)
+        return {**constraint, "fun": ready(fun, unknowns, itself, compiled), "jac": jac}
     if isinstance(constraint, NonlinearConstraint):
-        f = unknowns.of_vector(constraint.fun)
-        return NonlinearConstraint(
-            ready(f, compiled), constraint.lb, constraint.ub, jac=slopes(constraint, f, compiled)
-        )
+        value = ready(constraint.fun, unknowns, itself, compiled)
+        return NonlinearConstraint(value, constraint.lb, constraint.ub, jac=slopes(constraint, unknowns, compiled))
     return constraint
 
 
 def _curved(constraint: Any, unknowns: Unknowns, compiled: bool) -> Any:
     if isinstance(constraint, dict):
-        args = constraint.get("args", ())
+        fun, args = constraint["fun"], constraint.get("args", ())
         upper = 0.0 if constraint["type"] == "eq" else np.inf
-        fun = constraint["fun"]
-        constraint = NonlinearConstraint(lambda x: fun(x, *args), 0.0, upper)
+        constraint = NonlinearConstraint((lambda x: fun(x, *args)) if args else fun, 0.0, upper)
     if not isinstance(constraint, NonlinearConstraint):
         return constraint
-    f = unknowns.of_vector(constraint.fun)
-    curvature = hessian(lambda x, v: np.sum(f(x) * v))
     return NonlinearConstraint(
-        ready(f, compiled),
+        ready(constraint.fun, unknowns, itself, compiled),
         constraint.lb,
         constraint.ub,
-        jac=slopes(constraint, f, compiled),
-        hess=constraint.hess if callable(constraint.hess) else ready(curvature, compiled),
+        jac=slopes(constraint, unknowns, compiled),
+        hess=constraint.hess if callable(constraint.hess) else ready(constraint.fun, unknowns, curvature, compiled),
         keep_feasible=constraint.keep_feasible,
     )
 
 
-def slopes(constraint: NonlinearConstraint, f: Callable[..., Any], compiled: bool) -> Any:
+def slopes(constraint: NonlinearConstraint, unknowns: Unknowns, compiled: bool) -> Any:
     """The Jacobian that a constraint came with, or ours."""
-    return constraint.jac if callable(constraint.jac) else ready(jacobian(f), compiled)
+    return constraint.jac if callable(constraint.jac) else ready(constraint.fun, unknowns, jacobian, compiled)
+
+
+def curvature(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The Hessian of ``v · f(x)``, as a function of ``x`` and ``v``."""
+    return hessian(lambda x, v: np.sum(f(x) * v))

@@ -33,7 +33,7 @@ def least_squares(
     x0 : where to start: an array, a number, or a tree of them. Complex entries count as two unknowns
     args : further arguments of ``fun``; one that is no tuple is the only one
     bounds : (lower, upper), each a number or a vector as in SciPy, or a tree like ``x0``, where None sets no bound
-    compiled : run ``fun`` and its Jacobian as plans, see `compile`
+    compiled : run ``fun`` and its Jacobian as plans, see `compile`; they are kept for the next call with this function
     callback : as in SciPy; it gets ``x`` in the structure of ``x0``
     options : the further ones of `scipy.optimize.least_squares`, such as ``method``, ``loss``, ``f_scale``, ``xtol``
 
@@ -51,19 +51,25 @@ def least_squares(
     {'a': 3.0, 'rate': 0.7}
     """
     unknowns = Unknowns(x0, "least_squares")
-
-    def residuals(vector: Any, *rest: Any) -> Any:
-        return np.reshape(fun(unknowns.tree(vector), *rest), -1)
-
     if callback is not None:
         options["callback"] = in_structure(callback, unknowns)
     found = scipy.optimize.least_squares(
-        ready(residuals, compiled),
+        ready(fun, unknowns, residuals, compiled),
         unknowns.start,
-        jac=ready(jacobian(residuals), compiled),
+        jac=ready(fun, unknowns, slopes, compiled),
         args=args if isinstance(args, tuple) else (args,),
         bounds=unknowns.limits(bounds),
         **options,
     )
     found.x, found.grad = unknowns.tree(found.x), unknowns.tree(found.grad)
     return found
+
+
+def residuals(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The residuals as a vector."""
+    return lambda x, *args: np.reshape(f(x, *args), -1)
+
+
+def slopes(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Their derivatives: a row for each residual, a column for each unknown."""
+    return jacobian(residuals(f))

@@ -11,7 +11,7 @@ import scipy.optimize
 from scipy.optimize import OptimizeResult
 
 from gradviz.solvers.constraints import with_derivatives
-from gradviz.solvers.objective import ready
+from gradviz.solvers.objective import itself, ready
 from gradviz.solvers.unknowns import Unknowns
 from gradviz.transforms.gradient import value_and_grad
 from gradviz.transforms.jacobian import hessian
@@ -49,7 +49,7 @@ def minimize(
         ones are for the entries of ``x0`` in order
     tol, options : as in SciPy
     callback : as in SciPy; it gets ``x`` in the structure of ``x0``
-    compiled : run ``fun`` and its derivatives as plans, see `compile`
+    compiled : run ``fun`` and its derivatives as plans, see `compile`; they are kept for the next call with this function
 
     Returns
     -------
@@ -71,19 +71,18 @@ def minimize(
     (3.0, (2,))
     """
     unknowns = Unknowns(x0, "minimize")
-    f = unknowns.of_vector(fun)
     extra = args if isinstance(args, tuple) else (args,)
     kind = (method or "").lower()
     derivatives: dict[str, Any] = {}
     if kind in WITHOUT_GRADIENT:
-        objective = ready(f, compiled)
+        objective = ready(fun, unknowns, itself, compiled)
     else:
-        objective = ready(value_and_grad(f), compiled)
+        objective = ready(fun, unknowns, value_and_grad, compiled)
         derivatives["jac"] = True
     if kind in BY_PRODUCTS:
-        derivatives["hessp"] = ready(lambda x, direction, *rest: hvp(f, (x, *rest), (direction,)), compiled)
+        derivatives["hessp"] = ready(fun, unknowns, product, compiled)
     if kind in BY_HESSIAN:
-        derivatives["hess"] = ready(hessian(f), compiled)
+        derivatives["hess"] = ready(fun, unknowns, hessian, compiled)
     found = scipy.optimize.minimize(
         objective,
         unknowns.start,
@@ -97,6 +96,11 @@ def minimize(
         options=options,
     )
     return structured(found, unknowns)
+
+
+def product(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The Hessian of ``f`` times a direction, as a function of ``x``, the direction, and the further arguments of ``f``."""
+    return lambda x, direction, *rest: hvp(f, (x, *rest), (direction,))
 
 
 def structured(found: Any, unknowns: Unknowns) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -74,3 +75,18 @@ def test_residuals_of_any_shape() -> None:
 def test_more_parameters_than_residuals() -> None:
     found = gv.least_squares(lambda x: np.stack([np.sum(x) - 3, x[0] - x[1]]), np.zeros(4))
     assert found.cost == pytest.approx(0, abs=1e-12)
+
+
+def test_many_fits_share_one_plan() -> None:
+    def fun(p: Any, t: Any, y: Any) -> Any:
+        return residuals(p, t, y)
+
+    gv.least_squares(fun, START, (T, DATA))
+    kept = vars(fun)["__gradviz_solvers__"]
+    plans = {key: list(fast.plans.values()) for key, fast in kept.items()}
+    for k in range(3):
+        found = gv.least_squares(fun, START, (T, DATA + 0.01 * k))
+        assert found.success
+    assert {key: list(fast.plans.values()) for key, fast in kept.items()} == plans
+    assert all(len(paths) == 1 for each in plans.values() for paths in each)
+    assert pickle.loads(pickle.dumps(kept)) == {}
