@@ -121,3 +121,7 @@ class DonationError(GradvizError, ValueError):
 
 class CompileWarning(UserWarning):
     """A compiled function runs as it is, because a plan for it would have to be made anew too often."""
+
+
+class OptimizerError(GradvizError, ValueError):
+    """The parameters, gradients and state of an update do not belong together."""
