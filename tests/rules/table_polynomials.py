@@ -16,9 +16,9 @@ ENTRIES = [
     polynomial("polyadd", np.polyadd, real(4), real(2)),
     polynomial("polysub", np.polysub, real(2), real(4)),
     polynomial("polymul", lambda a, b: np.polymul(np.concatenate([[0.0], a]), b), real(3), real(2)),
-    polynomial("polydiv", np.polydiv, real(5), positive(3)),
-    polynomial("polydiv by a number", np.polydiv, real(3), positive(1)),
-    polynomial("polydiv by a longer one", np.polydiv, real(2), positive(3)),
+    polynomial("polydiv", np.polydiv, real(5), positive(3), device=True),
+    polynomial("polydiv by a number", np.polydiv, real(3), positive(1), device=True),
+    polynomial("polydiv by a longer one", np.polydiv, real(2), positive(3), device=True),
     polynomial("polyder", np.polyder, real(5)),
     polynomial("polyder twice", lambda p: np.polyder(p, 2), real(5)),
     polynomial("polyint", np.polyint, real(3)),
@@ -28,7 +28,7 @@ ENTRIES = [
     polynomial("poly", np.poly, real(4)),
     polynomial("poly of a matrix", np.poly, real(3, 3), rtol=1e-5),
     polynomial("poly of pairs", lambda z: np.poly(np.concatenate([z + 1j, z - 1j])), real(2), is_complex=False),
-    polynomial("polyfit", lambda x, y: np.polyfit(x, y, 2), apart(6), real(6), is_complex=False),
+    polynomial("polyfit", lambda x, y: np.polyfit(x, y, 2), apart(6), real(6), is_complex=False, device=True),
     polynomial(
         "polyfit weighted",
         lambda x, y, w: np.polyfit(x, y, 1, w=w),
@@ -36,11 +36,22 @@ ENTRIES = [
         real(5, 2),
         positive(5),
         is_complex=False,
+        device=True,
     ),
     polynomial(
-        "polyfit with covariance", lambda x, y: np.polyfit(x, y, 1, cov=True), apart(5), real(5), is_complex=False
+        "polyfit with covariance",
+        lambda x, y: np.polyfit(x, y, 1, cov=True),
+        apart(5),
+        real(5),
+        is_complex=False,
+        device=True,
     ),
     polynomial(
-        "polyfit with facts", lambda x, y: np.polyfit(x, y, 1, full=True)[:2], apart(5), real(5), is_complex=False
+        "polyfit with facts",
+        lambda x, y: np.polyfit(x, y, 1, full=True)[:2],
+        apart(5),
+        real(5),
+        is_complex=False,
+        device=True,
     ),
 ]

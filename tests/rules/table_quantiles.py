@@ -66,8 +66,8 @@ ENTRIES = [
         apart(2, 3),
         np.arange(6.0).reshape(2, 3),
     ),
-    quantiles("nanmedian", lambda a, h: np.nanmedian(a + h, axis=1), apart(3, 4), holes),
-    quantiles("nanmedian of all", lambda a, h: np.nanmedian(a + h, keepdims=True), apart(3, 4), holes),
+    quantiles("nanmedian", lambda a, h: np.nanmedian(a + h, axis=1), apart(3, 4), holes, device=True),
+    quantiles("nanmedian of all", lambda a, h: np.nanmedian(a + h, keepdims=True), apart(3, 4), holes, device=True),
     quantiles(
         "nanquantile", lambda a, h: np.nanquantile(a + h, [0.1, 0.5, 1.0], axis=1, keepdims=True), apart(3, 4), holes
     ),

@@ -65,7 +65,7 @@ ENTRIES = [
         exact=False,
         device=False,
     ),
-    entry("unique", lambda a: np.unique(np.concatenate([a, a]), return_counts=True), real(4), device=False),
+    entry("unique", lambda a: np.unique(np.concatenate([a, a]), return_counts=True), real(4)),
     entry(
         "unique along an axis", lambda a: np.unique(a[[0, 1, 0]], axis=0, return_index=True), apart(2, 3), device=False
     ),
@@ -80,9 +80,9 @@ ENTRIES = [
         entry(f.__name__, lambda a, f=f: tuple(f(np.stack([a, a]))), apart(2, 3), device=False)
         for f in (np.unique_all, np.unique_counts, np.unique_inverse)
     ),
-    entry("union1d", lambda a, b: np.union1d(np.concatenate([a, b]), b), apart(3), real(2), device=False),
-    entry("setdiff1d", lambda a, b: np.setdiff1d(np.concatenate([a, b]), b), apart(3), real(2), device=False),
-    entry("setxor1d", lambda a, b: np.setxor1d(np.concatenate([a, b]), b), apart(3), real(2), device=False),
+    entry("union1d", lambda a, b: np.union1d(np.concatenate([a, b]), b), apart(3), real(2)),
+    entry("setdiff1d", lambda a, b: np.setdiff1d(np.concatenate([a, b]), b), apart(3), real(2)),
+    entry("setxor1d", lambda a, b: np.setxor1d(np.concatenate([a, b]), b), apart(3), real(2)),
     entry("sort_complex", np.sort_complex, apart(5), is_complex=True, single=False),
     entry("trim_zeros", lambda a: np.trim_zeros(np.pad(a, (2, 1))), real(4)),
     entry(
@@ -109,8 +109,8 @@ ENTRIES = [
     entry(
         "apply_over_axes", lambda a: np.apply_over_axes(np.sum, a, (0, -1)), real(2, 3, 2), is_complex=True, exact=False
     ),
-    entry("vectorize", chosen, real(2, 3), real(3), exact=False, device=False),
-    entry("vectorize rows", outer_and_square, real(2, 3), real(2), exact=False, device=False),
+    entry("vectorize", chosen, real(2, 3), real(3), exact=False),
+    entry("vectorize rows", outer_and_square, real(2, 3), real(2), exact=False),
     # writes
     written("copyto", lambda a, b: np.copyto(a, b), real(2, 3), real(3), is_complex=True),
     written("copyto where", lambda a, b, m: np.copyto(a, b, where=m), real(2, 3), real(3), mask),
