@@ -210,7 +210,7 @@ def transposed_twice(rule: Rule, values: list[Any], out: Any, tangents: dict[str
         if type(cotangent) is Indexed or type(cotangent) is Owned:
             cotangent = cotangent.dense()
         if isinstance(cotangent, Array) and cotangent.tape is tape:
-            seeds.append((cotangent.index, tangent))
+            seeds.append((cotangent.index, tangent if hasattr(tangent, "dtype") else np.asarray(tangent)[()]))
     cts = backward(tape, seeds, free=True)
     made = []
     for k, o in enumerate(outs):

@@ -210,7 +210,7 @@ def absolute_to_x(ct, x):
     if not is_complex(x):
         return ct * np.sign(x)
     r = np.abs(x)
-    return x * (ct / np.where(r == 0, math.inf, r))
+    return ct / np.where(r == 0, math.inf, r) * x  # in this order: a Python number times a NumPy one is Python's
 
 
 rule(np.absolute, absolute_to_x, signature="x", elementwise=True)
@@ -272,8 +272,7 @@ def angle_to_z(ct, z, deg):
         return ct * 0
     r = np.abs(z)
     r = np.where(r == 0, math.inf, r)
-    u = z / r
-    return u * (1j * (180 / math.pi if deg else 1.0)) * (ct / r)
+    return ct / r * (1j * (180 / math.pi if deg else 1.0)) * (z / r)
 
 
 rule(np.conjugate, conjugate_to_x, signature="x", elementwise=True, linear="each")
