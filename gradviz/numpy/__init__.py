@@ -11,6 +11,7 @@ from typing import Any
 import numpy as _np
 
 from gradviz.engine.array import FOREIGN, Array, bottom, constant
+from gradviz.numpy import array_api
 from gradviz.numpy.creation import (
     arange,
     array,
@@ -55,6 +56,7 @@ __all__ = [
     "Array",
     "arange",
     "array",
+    "array_api",
     "asanyarray",
     "asarray",
     "asarray_chkfinite",

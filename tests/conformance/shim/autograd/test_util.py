@@ -15,7 +15,7 @@ def scalar_close(a, b):
 
 def difference(f, x, v):
     """The slope of ``f`` along ``v``."""
-    ahead, behind = (f(map_tree(lambda x, v: x + step * v, x, v)) for step in (STEP / 2, -STEP / 2))
+    ahead, behind = (f(map_tree(lambda x, v, step=step: x + step * v, x, v)) for step in (STEP / 2, -STEP / 2))
     return map_tree(lambda a, b: (a - b) / STEP, ahead, behind)
 
 

@@ -1,1 +1,1 @@
-from scipy.integrate import odeint  # noqa: F401
+from scipy.integrate import odeint
