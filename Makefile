@@ -5,7 +5,7 @@ BIN := .venv/bin
 FRONT_END := $(wildcard labextension/*.json labextension/*.mjs) \
              $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
 
-.PHONY: help demo test cupy lab lint bench format chromium clean
+.PHONY: help demo test cupy lab lint bench conformance format chromium clean
 
 help:
 	@echo 'make demo    profile the three stories and two real programs; findings here, reports in reports/'
@@ -14,6 +14,7 @@ help:
 	@echo 'make lab     open JupyterLab on the notebooks'
 	@echo 'make lint    check style and types'
 	@echo 'make bench   measure against the rivals; writes benchmarks/results.md (ONLY=eager,W2 for a part)'
+	@echo 'make conformance  run the suites of autograd, PyTorch, JAX and the Array API; writes docs/conformance.md (ONLY=torch for a part)'
 	@echo 'make format  lay out the Python code'
 	@echo 'make clean   remove .venv and all that was built'
 
@@ -47,6 +48,10 @@ lint: .venv/installed-test
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks --only '$(ONLY)'
+
+# ARRAY_API_TESTS names a checkout of array-api-tests; without it the run says how to get one.
+conformance: .venv/installed-conformance
+	$(BIN)/python -m tests.conformance --only '$(ONLY)'
 
 format: .venv/installed-test
 	$(BIN)/ruff check --select I --fix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -35,16 +36,21 @@ def matmul_to_x(ct, x_like, y):
     return unbroadcast(np.matmul(ct, adjoint(y)), x_like.shape)
 
 
+def flat_rows(x: Any) -> Any:
+    """All rows of a stack of matrices as one matrix, which may be empty."""
+    return np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+
+
 def matmul_to_y(ct, x, y_like):
     if len(x.shape) == 1:
         made = column(conj(x)) * row(ct) if len(y_like.shape) > 1 else ct * conj(x)
         return unbroadcast(made, y_like.shape)
     if len(y_like.shape) == 1:
         if len(x.shape) > 2:
-            x, ct = np.reshape(x, (-1, x.shape[-1])), np.reshape(ct, -1)
+            x, ct = flat_rows(x), np.reshape(ct, -1)
         return conj(np.matmul(conj(ct), x))
     if len(y_like.shape) == 2 and len(x.shape) > 2:  # one product instead of one for each matrix and their sum
-        x, ct = np.reshape(x, (-1, x.shape[-1])), np.reshape(ct, (-1, ct.shape[-1]))
+        x, ct = flat_rows(x), flat_rows(ct)
     if ct.size < x.size:
         return unbroadcast(conj(np.matmul(np.swapaxes(x, -1, -2), conj(ct))), y_like.shape)
     return unbroadcast(np.matmul(adjoint(x), ct), y_like.shape)

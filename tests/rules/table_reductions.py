@@ -36,6 +36,10 @@ ENTRIES = [
     *reduced("min", np.min, apart),
     *(e for e in reduced("std", np.std, is_complex=True) if e.name not in ("std of a scalar", "std no axes")),
     *(e for e in reduced("ptp", np.ptp, apart) if e.name != "ptp no axes"),
+    *(
+        entry(f"{f.__name__} of a scalar over axis 0", lambda a, f=f: f(a, axis=0), real())
+        for f in (np.sum, np.prod, np.max, np.nansum)
+    ),
     entry("amax", np.amax, apart(2, 3)),
     entry("amin", np.amin, apart(2, 3)),
     *(

@@ -10,6 +10,7 @@ from tests.rules.check import entry, positive, real
 ENTRIES = [
     # differences
     entry("diff", np.diff, real(2, 5), is_complex=True),
+    entry("diff of nothing", lambda a: np.diff(a, n=0, prepend=0.0), real(2, 5)),
     entry("diff twice", lambda a: np.diff(a, n=2, axis=0), real(5, 2)),
     entry("diff with ends", lambda a, b: np.diff(a, axis=0, prepend=0.0, append=b), real(3, 2), real(2, 2)),
     entry("ediff1d", lambda a: np.ediff1d(a, to_begin=1.0, to_end=a[0]), real(2, 3)),
