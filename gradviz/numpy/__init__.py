@@ -28,6 +28,7 @@ from gradviz.numpy.creation import (
     zeros,
     zeros_like,
 )  # fmt: skip
+from gradviz.numpy.joiners import c_, r_
 from gradviz.numpy.undispatched import (
     asanyarray,
     asarray_chkfinite,
@@ -63,6 +64,7 @@ __all__ = [
     "ascontiguousarray",
     "asfortranarray",
     "bottom",
+    "c_",
     "constant",
     "copy",
     "empty",
@@ -77,6 +79,7 @@ __all__ = [
     "ndarray",
     "ones",
     "ones_like",
+    "r_",
     "require",
     "vectorize",
     "zeros",

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.scipy import special
 from tests.conformance.twins.reductions import softmax
-from tests.conformance.twins.twin import special, twin
+from tests.conformance.twins.twin import twin
 
 
 def _shown(x: Any, mask: Any) -> Any:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.conformance.twins.twin import special, twin
+from gradviz.scipy import special
+from tests.conformance.twins.twin import twin
 
 
 def reducing(function: Any) -> Any:
@@ -101,6 +102,7 @@ def _quantile(function: Any) -> Any:
 
 
 twin("quantile")(_quantile(np.quantile))
+twin("nanquantile")(_quantile(np.nanquantile))
 
 
 @twin("corrcoef")

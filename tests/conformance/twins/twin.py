@@ -6,12 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import scipy.special as scipy_special
-
-from gradviz.engine.array import Array
-from gradviz.engine.rule import COMPOSED
-
 
 class NotComparableError(Exception):
     """A sample of which the result is not determined."""
@@ -36,16 +30,6 @@ class Twin:
     real: bool = False
 
 
-class _Special:
-    def __getattr__(self, name):
-        f = getattr(scipy_special, name)
-        if isinstance(f, np.ufunc):
-            return f
-        ours = COMPOSED.get(f, f)
-        return lambda *xs, **k: (ours if any(isinstance(x, Array) for x in xs) else f)(*xs, **k)
-
-
-special = _Special()
 TWINS: dict[str, Twin] = {}
 
 

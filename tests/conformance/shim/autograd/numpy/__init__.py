@@ -24,6 +24,7 @@ def joining(function):
     return joined
 
 
+c_, r_ = _gv.numpy.c_, _gv.numpy.r_
 append, mean, std, var = (joining(f) for f in (_np.append, _np.mean, _np.std, _np.var))
 
 

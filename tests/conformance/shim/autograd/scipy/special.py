@@ -1,1 +1,1 @@
-from scipy.special import *  # noqa: F403
+from gradviz.scipy.special import *  # noqa: F403
