@@ -155,6 +155,7 @@ ENTRIES = [
     pair(
         "pad traced constants",
         lambda a, b: np.pad(a, ((1, 2), (0, 1)), constant_values=((b[0, 0], 1.0), (b[0, 1], b[1, 1]))),
+        device=False,
     ),
     pair("pad one traced constant", lambda a, b: np.pad(a, 1, constant_values=b[0, 0])),
     pair("pad a traced ramp", lambda a, b: np.pad(a, 2, "linear_ramp", end_values=b[0, :2]), exact=False),
