@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 FRONT_END := $(wildcard labextension/*.json labextension/*.mjs) \
              $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
+COMPILED := $(wildcard gradviz/*/*.c gradviz/*.h)
 
 .PHONY: help demo test cupy lab lint bench conformance format chromium clean
 
@@ -58,7 +59,7 @@ format: .venv/installed-test
 	$(BIN)/ruff format
 
 # One stamp for each extra, made again when what is installed or built would change.
-.venv/installed-%: pyproject.toml hatch_build.py gradviz/version.py $(FRONT_END) | $(BIN)/python
+.venv/installed-%: pyproject.toml hatch_build.py gradviz/version.py $(FRONT_END) $(COMPILED) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
@@ -75,4 +76,5 @@ chromium:
 	fi
 
 clean:
-	rm -rf .venv .venv-cupy* gradviz/static gradviz/labextension labextension/lib labextension/node_modules reports dist
+	rm -rf .venv .venv-cupy* gradviz/*/_*.so gradviz/*/_*.pyd gradviz/static gradviz/labextension labextension/lib \
+	  labextension/node_modules reports dist

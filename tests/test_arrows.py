@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # A file may import from its own part and from the parts before it. Above the public names (__init__) stand the
 # programs of the demo, written as a user would, and the command line that runs them.
 PARTS = (
-    "version", "errors", "devices", "record", "engine", "rules", "transforms", "numpy", "scipy", "optim", "plan",
+    "version", "errors", "compiled", "devices", "record", "engine", "rules", "transforms", "numpy", "scipy", "optim", "plan",
     "graph", "findings", "report", "notebook", "__init__", "demo", "cli", "__main__",
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from gradviz.engine.methods import DEFINED
 from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrite
 from gradviz.engine.rounds import update_in_rounds
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, OUT_POSITION, RULES
-from gradviz.engine.straight import BINARY, REFLECTED, UNARY, get_item, write_straight_paths
+from gradviz.engine.straight import BINARY, REFLECTED, UNARY, get_item, shortened, write_straight_paths
 from gradviz.errors import ConversionError, UnsupportedOnDeviceError
 
 
@@ -217,7 +217,7 @@ def install() -> None:
         setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: answer_ufunc(self, ufunc, "__call__", self))
     for name in METHODS:
         setattr(Array, name, method(name, getattr(np, name)))
-    for name, value in OWN.items():
+    for name, value in {**OWN, "__array_ufunc__": shortened(answer_ufunc)}.items():
         setattr(Array, name, value)
 
 
@@ -271,7 +271,7 @@ def method(name: str, function: Any) -> Callable[..., Any]:
 
 
 OWN: dict[str, Any] = {
-    "__array_ufunc__": answer_ufunc, "__array_function__": answer_function, "__getitem__": get_item, "__setitem__": assign,
+    "__array_function__": answer_function, "__getitem__": get_item, "__setitem__": assign,
     "__copy__": lambda self: np.copy(self),  # noqa: PLW0108 - a function binds, np.copy does not
     "__deepcopy__": lambda self, memo: np.copy(self),
     "__cupy_override_elementwise_kernel__": refuse_kernel, "__cupy_override_reduction_kernel__": refuse_kernel,

@@ -29,6 +29,8 @@ def row(x: Any) -> Any:
 
 
 def matmul_to_x(ct, x_like, y):
+    if len(x_like.shape) == 2 == len(y.shape):
+        return np.matmul(ct, conj(y.T))
     if len(y.shape) == 1:
         return column(ct) * conj(y) if len(x_like.shape) > 1 else ct * conj(y)
     if len(x_like.shape) == 1:
@@ -97,7 +99,7 @@ def vdot_to_b(ct, a, b_like):
 
 
 def squared_norm_to_a(ct, a):
-    return 2 * np.real(ct) * a
+    return 2 * ct.real * a
 
 
 @rule(name="vdot", linear="each")
