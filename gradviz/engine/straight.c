@@ -136,8 +136,8 @@ static PyObject *tell(const Path *path, PyObject *tape, const Variant *variant, 
     if (start != NULL && (out = compute(path, x, y)) != NULL && (end = now(recorder)) != NULL)
         array = remember(tape, record_of(path, variant, Py_NewRef(parents), x, y, out), out);
     if (array != NULL) {
-        PyObject *operand = constant ? Py_None : y;
-        PyObject *args[] = {recorder, tape, AT(array, array_index), path->name, start, end, x, operand, out, variant->saves};
+        PyObject *operand = constant ? Py_None : y, *saves = variant == NULL ? path->both.saves : variant->saves;
+        PyObject *args[] = {recorder, tape, AT(array, array_index), path->name, start, end, x, operand, out, saves};
         told = PyObject_VectorcallMethod(str_quick, args, 10 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
         if (told == NULL)
             Py_CLEAR(array);
