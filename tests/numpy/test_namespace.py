@@ -13,10 +13,12 @@ from gradviz.errors import ConversionError
 from gradviz.numpy import undispatched
 
 A = np.arange(6.0).reshape(2, 3)
-OURS = [n for n in np.__all__ if getattr(getattr(gnp, n), "__module__", "") == undispatched.__name__ and n != "full"]
+OURS = [
+    n for n in sorted(np.__all__) if getattr(getattr(gnp, n), "__module__", "") == undispatched.__name__ and n != "full"
+]
 
 
-@pytest.mark.parametrize("name", np.__all__)
+@pytest.mark.parametrize("name", sorted(np.__all__))
 def test_every_name_is_there(name):
     ours, theirs = getattr(gnp, name), getattr(np, name)
     assert ours is theirs or callable(ours) == callable(theirs)
