@@ -27,15 +27,14 @@ ENTRIES = [
     polynomial("roots", lambda p: np.roots(np.concatenate([[0.0, 1.0], p, [0.0]])), positive(3)),
     polynomial("poly", np.poly, real(4)),
     polynomial("poly of a matrix", np.poly, real(3, 3), rtol=1e-5),
-    polynomial("poly of pairs", lambda z: np.poly(np.concatenate([z + 1j, z - 1j])), real(2), is_complex=False),
-    polynomial("polyfit", lambda x, y: np.polyfit(x, y, 2), apart(6), real(6), is_complex=False, device=True),
+    polynomial("poly of pairs", lambda z: np.poly(np.concatenate([z + 1j, z - 1j])), real(2)),
+    polynomial("polyfit", lambda x, y: np.polyfit(x, y, 2), apart(6), real(6), device=True),
     polynomial(
         "polyfit weighted",
         lambda x, y, w: np.polyfit(x, y, 1, w=w),
         apart(5),
         real(5, 2),
         positive(5),
-        is_complex=False,
         device=True,
     ),
     polynomial(
@@ -43,7 +42,6 @@ ENTRIES = [
         lambda x, y: np.polyfit(x, y, 1, cov=True),
         apart(5),
         real(5),
-        is_complex=False,
         device=True,
     ),
     polynomial(
@@ -51,7 +49,6 @@ ENTRIES = [
         lambda x, y: np.polyfit(x, y, 1, full=True)[:2],
         apart(5),
         real(5),
-        is_complex=False,
         device=True,
     ),
 ]

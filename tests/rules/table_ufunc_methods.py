@@ -12,7 +12,17 @@ UFUNCS = {
     np.remainder: positive, np.fmod: positive, np.hypot: real, np.arctan2: positive, np.logaddexp: real, np.logaddexp2: real,
     np.maximum: apart, np.minimum: apart, np.fmax: apart, np.fmin: apart, np.copysign: real, np.nextafter: real, np.heaviside: real,
 }  # fmt: skip
-COMPLEX = (np.add, np.subtract, np.multiply, np.true_divide, np.power, np.float_power)
+REAL = (
+    np.remainder,
+    np.fmod,
+    np.hypot,
+    np.arctan2,
+    np.logaddexp,
+    np.logaddexp2,
+    np.copysign,
+    np.nextafter,
+    np.heaviside,
+)
 ONE_SIDED = (np.copysign, np.nextafter, np.heaviside)  # constant in the other argument
 REDUCES_ON_DEVICE = (np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin)
 IN_DOUBLE = (np.float_power, np.nextafter, np.heaviside)
@@ -22,7 +32,7 @@ places = np.array([0, 1, 0, 0])
 def methods(ufunc, make):
     """Along the first axis and in pieces of two: along the last one NumPy 2.4 gives ``a ** c`` for ``(a ** b) ** c`` with AVX-512."""
     name = ufunc.__name__
-    options = {"is_complex": ufunc in COMPLEX, "single": ufunc not in IN_DOUBLE, "rtol": 1e-5}
+    options = {"is_complex": ufunc not in REAL, "single": ufunc not in IN_DOUBLE, "rtol": 1e-5}
     there = {"device": ufunc in REDUCES_ON_DEVICE}
     yield entry(f"{name}.reduce", lambda a: ufunc.reduce(a, keepdims=True), make(3, 2), exact=False, **options, **there)
     yield entry(f"{name}.accumulate", ufunc.accumulate, make(4, 2), **options, device=ufunc in (np.add, np.multiply))
@@ -64,7 +74,7 @@ ENTRIES = [
             real(3, low=0.2, high=0.8),
             exact=False,
             device=False,
-            is_complex=f in (np.conjugate, np.exp),
+            is_complex=f not in (np.cbrt, np.deg2rad, np.rad2deg, np.degrees, np.radians, np.fabs, np.absolute),
         )
         for functions, i in ((ONCE, [0, 2]), (AGAIN, places))
         for f in functions
