@@ -452,8 +452,8 @@ class Scribe:
         lane = self._stream(stream)
         self.syncs.append(SYNC(number, int(Trigger[trigger.upper()]), lane, nbytes, end_ns - start_ns, 2, 1))
         call, site = (self.call_number, self.site()) if place is None else (place, INHERITED)
-        flags = self.on_device if trigger == "hidden" else 0
-        self.write(number, int(Kind.SYNC), trigger, start_ns, end_ns, call, site, nbytes, flags)
+        flags, name = (self.on_device, "hidden (library)") if trigger == "hidden" else (0, trigger)
+        self.write(number, int(Kind.SYNC), name, start_ns, end_ns, call, site, nbytes, flags)
 
     def compiled(self, name: str, start_ns: int, end_ns: int) -> None:
         number = next(self.recording.numbers)
