@@ -86,7 +86,7 @@ class Scribe:
         self.births = Births(self, recording.check) if recording.check in ("nan", "denormals") else None
         recording.scribes.append(self)
         if recording.stopwatch is not None:
-            time_on_device(self, recording.stopwatch)
+            time_on_device(self, recording.stopwatch, recording.timed_every)
 
     @property
     def on_device(self) -> int:
