@@ -8,6 +8,7 @@ from gradviz.notebook import load_ipython_extension
 from gradviz.record.guard import forbid
 from gradviz.report.profile import Profile, compare, load
 from gradviz.report.recording import profile, span
+from gradviz.transforms import implicit
 from gradviz.transforms.checkpoint import checkpoint
 from gradviz.transforms.gradient import grad, value_and_grad, vjp
 from gradviz.transforms.jacobian import hessian, jacobian
@@ -18,6 +19,6 @@ from gradviz.version import __version__
 
 __all__ = [
     "Array", "Profile", "__version__", "checkpoint", "compare", "fold", "forbid", "grad", "hessian", "hvp",
-    "jacobian", "jvp", "load", "load_ipython_extension", "numpy", "profile", "rule", "rules", "scan", "scipy",
-    "simulate", "span", "stop_gradient", "value_and_grad", "vjp",
+    "implicit", "jacobian", "jvp", "load", "load_ipython_extension", "numpy", "profile", "rule", "rules", "scan",
+    "scipy", "simulate", "span", "stop_gradient", "value_and_grad", "vjp",
 ]  # fmt: skip
