@@ -173,6 +173,8 @@ class Lowering:
     # nodes
 
     def node(self, node: Node) -> None:
+        if not all(isinstance(v.meta, Meta) for v in node.outputs):  # what Python looks at, among others
+            raise CannotLower
         if node.loop is not None:
             self.loop(node)
         elif node.function in (take, take_number):
