@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradviz.compiled import compiled
+from gradviz.engine.batch import Batch
+from gradviz.engine.batch_backward import walk_batch
 from gradviz.engine.constants import check_kept
 from gradviz.engine.cotangent import Indexed, Owned, add, add_part, own, pass_on
 from gradviz.engine.step import STEPS, Step
@@ -34,10 +36,15 @@ def backward(tape: Tape, seeds: list[tuple[int, Any]], free: bool) -> list[Any]:
     if tape.kept:
         check_kept(tape, seeds)
     cts: list[Any] = [None] * max(tape.leaves, *(variable + 1 for variable, _ in seeds), 0)
+    count = 0
     while seeds:
+        if type(seeds[-1][1]) is Batch:
+            count = seeds[-1][1].count
         add(cts, *seeds.pop())
     with np.errstate(all="ignore"):
-        if tape.recorder is not None:
+        if count:
+            walk_batch(tape.log, cts, tape.leaves, count)
+        elif tape.recorder is not None:
             WATCHED_WALK(tape, cts, free)
         else:
             WALK(tape.log, cts, tape.leaves, free)

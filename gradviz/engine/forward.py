@@ -14,6 +14,7 @@ import numpy as np
 
 from gradviz.engine.array import Array, View, bottom, can_be_shared, snapshot
 from gradviz.engine.backward import backward
+from gradviz.engine.batch import Batch, as_batch, counts, joined, near, rows_of
 from gradviz.engine.call import below, looks_at, nested, not_differentiable, stacked
 from gradviz.engine.cotangent import Indexed, Owned, lifted, owned, zeros
 from gradviz.engine.like import like
@@ -33,6 +34,7 @@ class Forward:
         self.level = new_level()
         self.recorder = recorder
         self.open = True
+        self.count = 0  # how many directions the tangents have, if they are batches
         self.inputs: list[Any] = []
 
     def finish(self) -> None:
@@ -42,6 +44,9 @@ class Forward:
     def input(self, value: Any, tangent: Any) -> Array:
         value = snapshot(value)
         self.inputs.append(value)
+        if isinstance(tangent, Batch):
+            self.count = tangent.count
+            return Array(value, self, snapshot(tangent))
         return Array(value, self, lifted(snapshot(tangent), bottom(value)))
 
     def is_foreign(self, root: Array) -> bool:
@@ -87,17 +92,23 @@ class Forward:
             return View(out, self, tangent, arguments[0], (rule, tuple(values[1:])))
         return Array(out, self, tangent)
 
+    def zeros_like(self, value: Any) -> Any:
+        """A tangent of zeros, laid out as the value is."""
+        return near(value, self.count) if self.count and isinstance(value, np.ndarray) else np.zeros_like(value)
+
     def store(self, root: Array, views: Views, value: Any) -> None:
         """A write: the tangent is written where the value is."""
         inner = below(value, self.level)
         mine = root.tape is self
         lower = root.value if mine or root.tape is None else Array(root.value, root.tape, root.index)
-        tangent = root.index if mine else np.zeros_like(lower)
+        tangent = root.index if mine else self.zeros_like(lower)
+        if self.count and not isinstance(tangent, Batch):
+            tangent = as_batch(tangent, self.count)
         arriving = value.index if isinstance(value, Array) and value.tape is self else 0
         foreign = self.is_foreign(root) if mine else root.tape is not None
         shared = not owned(tangent, 1) if mine else False
         if mine and not (can_be_shared(tangent) and axes_by_stride(tangent) == axes_by_stride(lower)):  # other views
-            alike = np.zeros_like(lower)
+            alike = self.zeros_like(lower)
             alike[...] = tangent
             tangent, shared = alike, False
         root.value = store_below(lower, views, inner, foreign, None)
@@ -108,7 +119,20 @@ class Forward:
 def tangent_of(rule: Rule, values: list[Any], out: Any, tangents: dict[str, Any]) -> Any:
     """The tangent of ``out``, from those of some inputs."""
     with np.errstate(all="ignore"):  # as in the reverse pass: what a slope does where nothing flows concerns nobody
-        return _tangent_of(rule, values, out, tangents)
+        count = counts(list(tangents.values()))
+        if not count:
+            return _tangent_of(rule, values, out, tangents)
+        try:
+            made = _tangent_of(rule, values, out, tangents)
+        except Exception:  # noqa: BLE001 - whatever it is, single rows show whether it is the program's fault
+            rows = [
+                _tangent_of(rule, values, out, {name: rows_of(tangent, k) for name, tangent in tangents.items()})
+                for k in range(count)
+            ]
+            return joined(rows)
+        return (
+            type(made)(as_batch(t, count) for t in made) if isinstance(made, (list, tuple)) else as_batch(made, count)
+        )
 
 
 def _tangent_of(rule: Rule, values: list[Any], out: Any, tangents: dict[str, Any]) -> Any:

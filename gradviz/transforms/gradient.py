@@ -11,6 +11,7 @@ import numpy as np
 
 from gradviz.engine.array import Array, can_be_shared, snapshot, strip
 from gradviz.engine.backward import backward
+from gradviz.engine.batch import Batch
 from gradviz.engine.call import escaped
 from gradviz.engine.cotangent import Indexed, Owned, lifted, owned, zeros
 from gradviz.engine.like import Like, like
@@ -240,7 +241,7 @@ class Run:
         elif can_be_shared(ct) and not owned(ct, 1):
             recorder = self.tape.recorder
             ct = ct.copy(order="K") if recorder is None or isinstance(ct, Array) else recorder.copy(Reason.RETURNED, ct)
-        if isinstance(ct, Array):
+        if isinstance(ct, (Array, Batch)):
             return ct
         if self.tape.recorder is not None:
             self.tape.recorder.hand(ct)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
 
+from gradviz.engine.batch import Batch, as_batch
 from gradviz.errors import NotDifferentiableError
+from gradviz.record.current import current_recorder
 from gradviz.transforms.gradient import check_argnum, grad, vjp, where_argument
 from gradviz.transforms.tangent import jvp
 from gradviz.transforms.trees import check_leaf, flatten, unflatten
 
 Mode = Literal["auto", "forward", "reverse"]
+SWEEP_NBYTES = 1 << 24  # of the directions of one sweep; the values on their way take a multiple
+MOST_ROWS = 512
 
 
 def jacobian(f: Callable[..., Any], argnums: int = 0, mode: Mode = "auto") -> Callable[..., Any]:
@@ -23,8 +28,9 @@ def jacobian(f: Callable[..., Any], argnums: int = 0, mode: Mode = "auto") -> Ca
     ----------
     f : a function that returns an array, or a tree of arrays
     argnums : position of the argument
-    mode : "reverse" does one backward pass per output entry, "forward" one run per input entry; "auto" takes the cheaper one,
-        which it knows after a first run in reverse
+    mode : "reverse" pulls back from each output entry, "forward" pushes forward from each input entry; "auto" takes the cheaper one,
+        which it knows after a first run in reverse. Entries go together in few sweeps (`gradviz.engine.batch`); one by one inside
+        another derivative, on a device, and while a profile records
 
     Returns
     -------
@@ -93,46 +99,91 @@ def _basis(leaves: list[Any]) -> Iterator[tuple[int, tuple[int, ...], list[Any]]
 def _by_rows(y: Any, pull: Callable[[Any], tuple[Any, ...]], x: Any) -> Any:
     outs, out_structure = flatten(y)
     leaves, structure = flatten(x)
-    rows: list[list[list[Any]]] = [[[] for _ in leaves] for _ in outs]
-    for k, _, direction in _basis(outs):
-        pulled, _ = flatten(pull(unflatten(out_structure, direction))[0])
-        for row, ct in zip(rows[k], pulled, strict=True):
-            row.append(ct)
+
+    def pulled(directions: list[Any]) -> list[Any]:
+        return flatten(pull(unflatten(out_structure, directions))[0])[0]
+
+    blocks = _mapped(pulled, outs, leaves)
     made = [
         unflatten(
             structure,
-            [_stacked(row, np.shape(out) + np.shape(leaf), leaf) for row, leaf in zip(rows[k], leaves, strict=True)],
+            [_stacked(b, np.shape(out) + np.shape(leaf), leaf) for b, leaf in zip(block, leaves, strict=True)],
         )
-        for k, out in enumerate(outs)
+        for block, out in zip(blocks, outs, strict=True)
     ]
     return unflatten(out_structure, made)
 
 
 def _by_columns(f: Callable[[Any], Any], x: Any) -> Any:
     leaves, structure = flatten(x)
-    columns: list[list[list[Any]]] = []
     outs: list[Any] = []
-    out_structure = None
-    for k, _, direction in _basis(leaves):
-        y, along = jvp(f, (x,), (unflatten(structure, direction),))
+    out_structure: Any = None
+
+    def pushed(directions: list[Any]) -> list[Any]:
+        nonlocal outs, out_structure
+        y, along = jvp(f, (x,), (unflatten(structure, directions),))
         outs, out_structure = flatten(y)
-        columns = columns or [[[] for _ in leaves] for _ in outs]
-        for out, tangent in zip(columns, flatten(along)[0], strict=True):
-            out[k].append(tangent)
-    if not columns:
+        return flatten(along)[0]
+
+    blocks = _mapped(pushed, leaves, None)
+    if not any(blocks):
         return _by_rows(*vjp(f, x), x)
     made = []
-    for out, tangents in zip(outs, columns, strict=True):
+    for k, out in enumerate(outs):
         parts = []
-        for leaf, column in zip(leaves, tangents, strict=True):
-            joined = _stacked(column, np.shape(leaf) + np.shape(out), out)
+        for block, leaf in zip(blocks, leaves, strict=True):
+            joined = _stacked(block[k] if block else [], np.shape(leaf) + np.shape(out), out)
             n, m = np.ndim(leaf), np.ndim(out)
             parts.append(np.transpose(joined, (*range(n, n + m), *range(n))))
         made.append(unflatten(structure, parts))
     return unflatten(out_structure, made)
 
 
-def _stacked(rows: list[Any], shape: tuple[int, ...], near: Any) -> Any:
-    if not rows:
+def _mapped(linear: Callable[[list[Any]], list[Any]], leaves: list[Any], near: list[Any] | None) -> list[list[Any]]:
+    """A linear function of all unit directions of ``leaves``: for each leaf, for each result, a list of arrays or one of all of them."""
+    if (
+        sum(np.size(leaf) for leaf in leaves) > 1
+        and current_recorder() is None
+        and all(map(_is_plain, (*leaves, *(near or []))))
+    ):
+        with suppress(Exception):  # whatever it is, single directions show whether it is the program's fault
+            return _in_sweeps(linear, leaves)
+    blocks: list[list[Any]] = [[[] for _ in near or []] for _ in leaves]
+    for k, _, direction in _basis(leaves):
+        results = linear(direction)
+        blocks[k] = blocks[k] or [[] for _ in results]
+        for block, result in zip(blocks[k], results, strict=True):
+            block.append(result)
+    return blocks
+
+
+def _in_sweeps(linear: Callable[[list[Any]], list[Any]], leaves: list[Any]) -> list[list[Any]]:
+    """As `_mapped`, with as many directions at a time as memory allows."""
+    sizes = [np.size(leaf) for leaf in leaves]
+    starts = np.cumsum([0, *sizes])
+    total = int(starts[-1])
+    largest = max(np.asarray(leaf).nbytes for leaf in leaves)
+    step = int(np.clip(SWEEP_NBYTES // max(largest, 1), 1, MOST_ROWS))
+    found: list[Any] = []
+    for first in range(0, total, step):
+        count = min(step, total - first)
+        directions = []
+        for leaf, start in zip(leaves, starts, strict=False):
+            rows = np.zeros((count, np.size(leaf)), getattr(leaf, "dtype", type(leaf)))
+            at = np.arange(count) + first - start
+            inside = (at >= 0) & (at < np.size(leaf))
+            rows[np.flatnonzero(inside), at[inside]] = 1
+            directions.append(Batch(rows.reshape((count, *np.shape(leaf)))))
+        found.append([as_batch(result, count).rows for result in linear(directions)])
+    whole = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+    return [[rows[start : start + n] for rows in whole] for start, n in zip(starts, sizes, strict=False)]
+
+
+def _is_plain(leaf: Any) -> bool:
+    return isinstance(leaf, (np.ndarray, np.generic, float, complex))
+
+
+def _stacked(rows: Any, shape: tuple[int, ...], near: Any) -> Any:
+    if not len(rows):
         return np.zeros(shape, getattr(near, "dtype", type(near)))
-    return np.reshape(np.stack(rows), shape)
+    return np.reshape(rows if isinstance(rows, np.ndarray) else np.stack(rows), shape)

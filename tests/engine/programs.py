@@ -27,6 +27,7 @@ Choose = Callable[[Sequence[Any]], Any]
 SHAPES = [(), (3,), (4,), (2, 3), (3, 3), (3, 2), (2, 1, 3), (1,)]
 LARGEST = 1e3  # what grows beyond says nothing about gradients
 STEP = 3e-6
+TERM = r"[\d.]+ \* np\.sum\(np\.sin\(.*?\+ [\d.]+\)\)"  # what a name adds to the result
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Program:
         space = {"np": np, "zeros": zeros}
         exec(self.source, space)
         return space["f"]
+
+    def terms(self) -> Program:
+        """The same program, with each name's part of the result by itself."""
+        parts = re.findall(TERM, self.lines[-1])
+        return Program((*self.lines[:-1], f"return np.stack([{', '.join(parts)}])"), self.inputs)
 
     def value(self, inputs: Sequence[Any]) -> float:
         """What plain NumPy makes of it; the inputs are copied, since NumPy writes into them."""
@@ -378,6 +384,7 @@ def judge(program: Program, deep: bool = False) -> str | None:
         or wrong_memory(program, gradients)
         or wrong_recording(f, program.inputs, gradients)
         or wrong_forward(f, program.inputs, value, gradients)
+        or wrong_jacobian(program, gradients)
         or (wrong_second(f, program.inputs) if deep else None)
     )
 
@@ -434,6 +441,19 @@ def wrong_forward(f: Any, inputs: Sequence[Any], value: Any, gradients: Sequence
     return None
 
 
+def wrong_jacobian(program: Program, gradients: Sequence[Any]) -> str | None:
+    """All rows in one sweep, and all columns in one run, add up to the gradient."""
+    f, inputs = program.terms().function(gv.numpy.zeros), program.inputs
+    for mode in ("reverse", "forward"):
+        whole = gv.jacobian(lambda xs: f(*xs), mode=mode)(inputs)
+        for k, (j, x, g) in enumerate(zip(whole, inputs, gradients, strict=True)):
+            total = np.sum(j, axis=0)
+            want = g if mode == "reverse" else np.real(g)  # columns are along real directions
+            if np.shape(total) != np.shape(x) or not np.allclose(total, want, rtol=1e-8, atol=1e-8):
+                return f"the {mode} Jacobian of x{k} adds up to {total} instead of {want}"
+    return None
+
+
 def wrong_second(f: Any, inputs: Sequence[Any]) -> str | None:
     everything, directions = tuple(range(len(inputs))), some_directions(inputs)
     gradient = gv.grad(f, everything)
@@ -480,7 +500,7 @@ def shrunk(program: Program, deep: bool) -> Program:
                 program, changed = smaller, True
                 break
         else:
-            terms = re.findall(r"[\d.]+ \* np\.sum\(np\.sin\(.*?\)\)", program.lines[-1])
+            terms = re.findall(TERM, program.lines[-1])
             for k in range(len(terms)):
                 rest = terms[:k] + terms[k + 1 :]
                 smaller = Program((*program.lines[:-1], "return " + " + ".join(rest)), program.inputs)

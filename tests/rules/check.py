@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 import gradviz as gv
+from gradviz.engine.batch import Batch, NotBatchedError, lifted
 
 STEP = 1e-6
 
@@ -205,6 +207,25 @@ def check_forward_mode(p: Point) -> None:
     for y, dy in zip(ys, dys, strict=True):
         same_kind(dy, y, "tangent")
     close(dot(cts, dys), dot(gradients(p, cts), p.vs), 1e-9, "tangent against cotangent")
+
+
+def check_batches(p: Point) -> None:
+    """Many cotangents pulled back at once, and many tangents pushed forward, give what they give one by one."""
+    _, pull = gv.vjp(p.floats, *p.xs)
+    cts = [cotangents(p) for _ in range(3)]
+    together(pull(tuple(Batch(np.stack(c)) for c in zip(*cts, strict=True))), [pull(ct) for ct in cts], "cotangents")
+    vs = [[p.random_like(x) for x in p.xs] for _ in range(3)]
+    single = [gv.jvp(p.floats, p.xs, v)[1] for v in vs]
+    with suppress(NotBatchedError):
+        together(gv.jvp(p.floats, p.xs, [Batch(np.stack(v)) for v in zip(*vs, strict=True)])[1], single, "tangents")
+
+
+def together(batches: Any, single: list[Any], what: str) -> None:
+    for k, batch in enumerate(batches):
+        want = np.stack([one[k] for one in single])
+        got = lifted(batch, len(single)).rows
+        same_kind(got, want, f"a batch of {what}")
+        close(got, want, 1e-9, f"a batch of {what}", atol=1e-9)
 
 
 def check_single_precision(p: Point) -> None:

@@ -90,6 +90,9 @@ ENTRIES = [
     both("tensorsolve axes", lambda a, b: np.linalg.tensorsolve(a, b, axes=(0,)), (6, 2, 3), (2, 3)),
     both("tensorinv", np.linalg.tensorinv, (2, 3, 6)),
     both("tensorinv 1", lambda a: np.linalg.tensorinv(a, 1), (6, 2, 3)),
+    both("multi_dot", lambda a, b, c: np.linalg.multi_dot([a, b, c]), (3, 4), (4, 2), (2, 5)),
+    both("lstsq and singular values", lambda a, b: np.linalg.lstsq(a, b)[::3], (5, 3), (5, 2)),
+    both("pinv hermitian", hermitian(lambda a: np.linalg.pinv(a, hermitian=True)), GENERAL, device=False),
     # decompositions
     both(
         "cholesky",
@@ -103,23 +106,26 @@ ENTRIES = [
     both("qr wide", np.linalg.qr, (2, 2, 4)),
     both("qr r", lambda a: np.linalg.qr(a, "r"), (4, 3)),
     both("qr complete", qr_complete, (5, 3)),
+    both("qr complete wide", lambda a: np.linalg.qr(a, "complete"), (2, 3, 5)),
     both("eigvalsh", hermitian(np.linalg.eigvalsh), GENERAL),
     both("eigh", hermitian(np.linalg.eigh), GENERAL, is_complex=False),
     both("eigh of the upper half", hermitian(lambda a: np.linalg.eigh(a, "U")), GENERAL, is_complex=False),
     both("eigh function", hermitian(of_eigenvalues(np.exp)), GENERAL),
     both("eigh projection", hermitian(lambda a: projections(np.linalg.eigh(a)[1][..., :1])), GENERAL),
     both("eigvals", lambda a: np.abs(np.linalg.eigvals(a)), GENERAL, single=False, device=False),
+    both("eig vectors", lambda a: np.abs(np.linalg.eig(a)[1]), GENERAL, single=False, device=False, rtol=1e-5),
     both("eig function", eig_function, GENERAL, single=False, device=False, rtol=1e-5),
     both("svd", lambda a: np.linalg.svd(a, full_matrices=False), (2, 4, 3), is_complex=False),
     both("svd wide", lambda a: np.linalg.svd(a, full_matrices=False), (2, 3, 4), is_complex=False),
     both("svd function", rebuilt(np.sin), (2, 4, 3)),
     both("svd function wide", rebuilt(np.sin), (3, 4)),
     both("svd full", svd_full, (5, 3)),
+    both("svd full wide", lambda a: projections(dagger(np.linalg.svd(a)[2])[..., 3:]), (3, 5)),
     both("svd hermitian", hermitian(lambda a: np.linalg.svd(a, compute_uv=False, hermitian=True)), GENERAL),
     both("svdvals", np.linalg.svdvals, (2, 4, 3)),
     *(
         both(f"cond {p}", lambda a, p=p: np.linalg.cond(a, p), GENERAL, rtol=1e-5)
-        for p in (None, 2, -2, 1, "fro", np.inf)
+        for p in (None, 2, -2, 1, -1, "fro", "nuc", np.inf, -np.inf)
     ),
     # norms
     both("norm", np.linalg.norm, (2, 3, 2)),
@@ -134,5 +140,8 @@ ENTRIES = [
     ),
     both("vector_norm", lambda x: np.linalg.vector_norm(x, ord=3), (2, 3, 2)),
     both("vector_norm axes", lambda x: np.linalg.vector_norm(x, axis=(0, 2), keepdims=True), (2, 3, 2)),
-    both("matrix_norm", lambda x: np.linalg.matrix_norm(x, ord=1), (2, 3, 2)),
+    *(
+        both(f"matrix_norm {o}", lambda x, o=o: np.linalg.matrix_norm(x, ord=o), (2, 3, 4))
+        for o in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
+    ),
 ]

@@ -33,6 +33,7 @@ def test_real(entry):
     check.check_first_order(p)
     check.check_forward_mode(p)
     check.check_layouts(p)
+    check.check_batches(p)
 
 
 @every(lambda entry: entry.order > 1)
@@ -47,6 +48,7 @@ def test_complex(entry):
     check.check_first_order(p)
     check.check_forward_mode(p)
     check.check_layouts(p)
+    check.check_batches(p)
     if entry.order > 1:
         check.check_second_order(p)
 

@@ -66,3 +66,79 @@ def test_hessians():
     assert np.allclose(hessian, hessian.T)
     assert np.allclose(hessian, gv.jacobian(gv.grad(f), mode="reverse")(X))
     assert np.allclose(hessian @ X, gv.hvp(f, (X,), (X,)))
+
+
+# ---- many directions in one sweep
+
+
+def written(x):
+    b = gv.numpy.zeros((3, 3), order="F")
+    b[:] = np.outer(x, x)
+    b[[0, 0], [1, 2]] += x[:2]
+    b.T.reshape(-1)[1:3] *= x[1:]
+    b[0], b[1] = b[1] * 1.0, b[0]
+    return np.linalg.solve(b + np.eye(3), x) + np.sort(x)[::-1] + np.convolve(x, x)[:3]
+
+
+def counted(f):
+    calls = []
+
+    def g(x):
+        calls.append(1)
+        return f(x)
+
+    return g, calls
+
+
+def test_one_run_for_all_columns():
+    f, calls = counted(written)
+    wide = gv.jacobian(f, mode="forward")(X)
+    assert len(calls) == 1
+    assert np.allclose(wide, gv.jacobian(written, mode="reverse")(X))
+    for k, d in enumerate(np.eye(3)):
+        assert np.allclose(wide[:, k], gv.jvp(written, (X,), (d,))[1])
+    f, calls = counted(lambda x: np.sum(np.tanh(np.outer(x, x)) ** 2))
+    hessian = gv.hessian(f)(X)
+    assert len(calls) == 1
+    assert np.allclose(hessian @ X, gv.hvp(f, (X,), (X,)))
+
+
+def test_more_directions_than_one_sweep_takes(monkeypatch):
+    monkeypatch.setattr("gradviz.transforms.jacobian.MOST_ROWS", 4)
+    f = lambda x: {"a": np.outer(x, x), "b": np.sum(x)}  # noqa: E731
+    for mode in MODES:
+        got = gv.jacobian(f, mode=mode)(X)
+        assert np.allclose(got["a"], np.einsum("ik,j->ijk", np.eye(3), X) + np.einsum("jk,i->ijk", np.eye(3), X))
+        assert np.allclose(got["b"], 1)
+
+
+def test_a_rule_that_knows_nothing_of_batches():
+    @gv.rule
+    def twice(x):
+        return 2.0 * x
+
+    @twice.pullback
+    def twice_to_x(ct):
+        return ct * 2.0 if np.any(ct) else ct  # a question that each row answers for itself
+
+    for mode in MODES:
+        assert np.allclose(gv.jacobian(lambda x: twice(x * x), mode=mode)(X), np.diag(4 * X))
+
+
+def test_inside_another_derivative_and_a_profile():
+    f = lambda x: np.sum(gv.jacobian(lambda y: np.sin(y) * x)(x) ** 2)  # noqa: E731
+    h = 1e-6
+    for k, d in enumerate(np.eye(3)):
+        assert np.isclose(gv.grad(f)(X)[k], (f(X + h * d) - f(X - h * d)) / (2 * h))
+        assert np.isclose(gv.jvp(f, (X,), (d,))[1], gv.grad(f)(X)[k])
+    with gv.profile() as p:
+        assert np.allclose(gv.jacobian(np.sin)(X), np.diag(np.cos(X)))
+    assert len(p.trace) > 0
+
+
+def test_a_mistake_in_the_function_is_told_once_as_it_is():
+    def f(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        gv.jacobian(f, mode="forward")(X)
