@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.plan.loop import Body, Carry, Count, Listed, Out, Same
-from gradviz.plan.operation import Items, Meta, Operation, Slot, meta_of, pick, take, take_number
+from gradviz.plan.operation import Items, Meta, Operation, Slot, guard, meta_of, pick, take, take_number
 from gradviz.plan.program import Program, Rows, value_numbers
 
 MIN_COUNT = 8  # iterations; fewer are as well left written out
@@ -148,10 +148,22 @@ def best_cut(
             kept = count - before - after
             if kept < MIN_COUNT:
                 break
+            if splits_results(program, first + (before + kept) * period):
+                break
             columns = columns_of(program, numbers, first + before * period, period, kept, gather)
             if columns is not None:
                 return Stretch(first + before * period, period, kept, columns)
     return None
+
+
+def splits_results(program: Program, at: int) -> bool:
+    """Whether a call with several results would stay before ``at``, and what picks one of them would come behind."""
+    rows = program.rows
+    while at < len(rows) and program.operations[int(rows.codes[at])].function in (pick, guard):
+        if rows.row(at)[1] < at and program.operations[int(rows.codes[at])].function is pick:
+            return True
+        at += 1
+    return False
 
 
 def beginnings(rows: Rows, numbers: np.ndarray, begin: int, period: int, reach: int) -> list[int]:
@@ -224,7 +236,8 @@ def value_column(program: Program, values: np.ndarray, first: int, period: int, 
         return "local", steady
     slot = steady % period
     inits = tuple(int(v) for v in values[:back])
-    if any(program.meta(v) != program.meta(first + slot) for v in inits) or max(inits) >= first:
+    meta = program.meta(first + slot)
+    if not isinstance(meta, Meta) or any(program.meta(v) != meta for v in inits) or max(inits) >= first:
         return None
     return "carried", (slot, inits)
 
@@ -294,6 +307,9 @@ class Rolling:
     def __init__(self, program: Program, numbers: np.ndarray, stretches: list[Stretch]) -> None:
         self.program, self.numbers = program, numbers
         self.stretches = sorted(stretches, key=lambda s: s.first)
+        self.families: dict[Any, list[Stretch]] = {}
+        for stretch in self.stretches:
+            self.families.setdefault(self._family(stretch), []).append(stretch)
         self.operations = list(program.operations)
         self.constants = list(program.constants)
         self.found: dict[Any, int] = {
@@ -390,13 +406,22 @@ class Rolling:
         function = take_number if meta.kind == "weak" else take
         return self.operation(function, (Slot(0), Slot(1, True)), meta, (False, True))
 
-    def constant(self, value: Any) -> int:
-        self.constants.append(value)
-        return -len(self.constants)
+    def constant(self, value: np.ndarray) -> int:
+        """The number of an array of numbers that rolling needs."""
+        key = told(value)
+        if key not in self.found:
+            self.constants.append(value.copy())
+            self.found[key] = -len(self.constants)
+        return self.found[key]
+
+    def _family(self, stretch: Stretch) -> Any:
+        """What the loops have in common that can be the same but for numbers."""
+        codes = self.program.rows.codes[stretch.first : stretch.first + stretch.period]
+        return stretch.count, codes.tobytes(), tuple(tuple(sort(*column) for column in row) for row in stretch.columns)
 
     def _loop(self, stretch: Stretch) -> None:
         wanted = self._wanted(stretch)
-        body, operands, integers = Writing(self, stretch).body(wanted)
+        body, operands, integers = Writing(self, stretch, self.families[self._family(stretch)]).body(wanted)
         metas = tuple(
             stacked(self._meta(stretch, slot), stretch.count) if many else self._meta(stretch, slot)
             for slot, many in wanted
@@ -443,6 +468,22 @@ def stacked(meta: Meta, count: int) -> Meta:
     return Meta((count, *meta.shape), meta.dtype, "array")
 
 
+def sort(kind: str, data: Any) -> Any:
+    """What a column says without its numbers."""
+    match kind:
+        case "local":
+            return kind, data
+        case "count":
+            return kind, data[1]
+        case "carried":
+            return kind, data[0], len(data[1])
+        case "constants" | "gathered":
+            return kind, data.meta
+        case "entry":
+            return kind, data.code, sort(data.kind, data.positions)
+    return kind
+
+
 def told(data: Any) -> Any:
     """What a column says, in a form that can be looked up."""
     if isinstance(data, Column):
@@ -453,10 +494,14 @@ def told(data: Any) -> Any:
 
 
 class Writing:
-    """Writes the body of one loop."""
+    """Writes the body of one loop.
 
-    def __init__(self, rolling: Rolling, stretch: Stretch) -> None:
-        self.rolling, self.stretch = rolling, stretch
+    Two columns become one parameter if they say the same in each loop of the ``family``, of those that are the same but for numbers:
+    what is the same by chance in one of them must not tell it apart, since they may be the iterations of a loop around.
+    """
+
+    def __init__(self, rolling: Rolling, stretch: Stretch, family: list[Stretch]) -> None:
+        self.rolling, self.stretch, self.family = rolling, stretch, family
         self.operands: list[Any] = []  # old numbers, or integers, or what is to be gathered
         self.integers: list[bool] = []
         self.parameters: list[Any] = []
@@ -467,7 +512,10 @@ class Writing:
     def body(self, wanted: list[tuple[int, bool]]) -> tuple[Body, list[int], list[bool]]:
         program, stretch = self.rolling.program, self.stretch
         for j, columns in enumerate(stretch.columns):
-            operands = [self._operand(kind, data) for kind, data in columns]
+            operands = [
+                self._operand(kind, data, tuple([s.columns[j][k][1] for s in self.family]))
+                for k, (kind, data) in enumerate(columns)
+            ]
             self.slots.append(len(self.rows))
             self.rows.append((int(program.rows.codes[stretch.first + j]), operands))
         shift = len(self.parameters)
@@ -482,64 +530,67 @@ class Writing:
         inner, n = following
         return self.slots[n] + shift if inner else n
 
-    def _operand(self, kind: str, data: Any) -> tuple[bool, int]:
+    def _operand(self, kind: str, data: Any, alike: tuple[Any, ...]) -> tuple[bool, int]:
+        """What stands for a column; ``alike`` is what the same column says in each loop of the family."""
         if kind == "local":
             return True, self.slots[data]
-        key = kind, told(data)
+        key = kind, tuple(map(told, alike))
         if key not in self.known:
-            self.known[key] = getattr(self, f"_{kind}")(data)
+            self.known[key] = getattr(self, f"_{kind}")(data, alike)
         return self.known[key]
 
-    def _outer(self, number: int, integer: bool = False) -> int:
-        """The place of a value or an integer among the loop's operands."""
-        key = "outer", number, integer
-        if integer or key not in self.known:
-            self.known[key] = len(self.operands)
-            self.operands.append(number)
-            self.integers.append(integer)
+    def _outer(self, number: int, alike: tuple[int, ...]) -> int:
+        """The place of a value among the loop's operands."""
+        key = "outer", alike
+        if key not in self.known:
+            self.known[key] = self._place(number, False)
         return self.known[key]
+
+    def _place(self, operand: Any, integer: bool) -> int:
+        self.operands.append(operand)
+        self.integers.append(integer)
+        return len(self.operands) - 1
 
     def _parameter(self, parameter: Any) -> tuple[bool, int]:
         self.parameters.append(parameter)
         return False, len(self.parameters) - 1
 
-    def _same(self, number: int) -> tuple[bool, int]:
-        if number < 0:
+    def _same(self, number: int, alike: tuple[int, ...]) -> tuple[bool, int]:
+        if number < 0 and len(set(alike)) == 1:
             return False, number
-        return self._parameter(Same(self._outer(number), self.rolling.program.meta(number)))
+        return self._parameter(Same(self._outer(number, alike), self.rolling.program.meta(number)))
 
-    def _count(self, data: tuple[int, int]) -> tuple[bool, int]:
-        return self._parameter(Count(self._outer(data[0], True), data[1]))
+    def _count(self, data: tuple[int, int], _: Any = ()) -> tuple[bool, int]:
+        return self._parameter(Count(self._place(data[0], True), data[1]))
 
-    def _listed(self, values: np.ndarray) -> tuple[bool, int]:
-        return self._parameter(Listed(self._outer(self.rolling.constant(values.copy()))))
+    def _listed(self, values: np.ndarray, _: Any) -> tuple[bool, int]:
+        return self._parameter(Listed(self._place(self.rolling.constant(values), False)))
 
-    def _entry(self, entry: Entry) -> tuple[bool, int]:
-        positions = self._operand(entry.kind, entry.positions)
-        whole = self._operand("same", entry.source)
+    def _entry(self, entry: Entry, alike: tuple[Entry, ...]) -> tuple[bool, int]:
+        positions = self._operand(entry.kind, entry.positions, tuple(e.positions for e in alike))
+        whole = self._operand("same", entry.source, tuple(e.source for e in alike))
         self.rows.append((entry.code, [whole, positions]))
         return True, len(self.rows) - 1
 
-    def _gathered(self, gathered: Gathered) -> tuple[bool, int]:
-        place = len(self.operands)
-        self.operands.append(gathered)
-        self.integers.append(False)
-        whole = self._parameter(Same(place, stacked(gathered.meta, len(gathered.numbers))))
+    def _gathered(self, gathered: Gathered, _: Any) -> tuple[bool, int]:
+        whole = self._parameter(Same(self._place(gathered, False), stacked(gathered.meta, len(gathered.numbers))))
         self.rows.append((self.rolling.entry_operation(gathered.meta), [whole, self._count((0, 1))]))
         return True, len(self.rows) - 1
 
-    def _constants(self, column: Column) -> tuple[bool, int]:
-        code = self.rolling.entry_operation(column.meta)
-        whole, at = self.rolling.constant(column.numbers), self._count((0, 1))
-        self.rows.append((code, [(False, whole), at]))
+    def _constants(self, column: Column, alike: tuple[Column, ...]) -> tuple[bool, int]:
+        number = self.rolling.constant(column.numbers)
+        whole = False, number
+        if len(set(map(told, alike))) > 1:
+            whole = self._parameter(Same(self._place(number, False), meta_of(column.numbers)))
+        self.rows.append((self.rolling.entry_operation(column.meta), [whole, self._count((0, 1))]))
         return True, len(self.rows) - 1
 
-    def _carried(self, data: tuple[int, tuple[int, ...]]) -> tuple[bool, int]:
+    def _carried(self, data: tuple[int, tuple[int, ...]], alike: tuple[Any, ...]) -> tuple[bool, int]:
         slot, inits = data
         following: tuple[bool, int] = True, slot
         made = (False, 0)
-        for init in reversed(inits):
-            meta = self.rolling.program.meta(init)
-            made = self._parameter(Carry(self._outer(init), following, meta))  # type: ignore[arg-type]
+        for k in reversed(range(len(inits))):
+            place = self._outer(inits[k], tuple(other[1][k] for other in alike))
+            made = self._parameter(Carry(place, following, self.rolling.program.meta(inits[k])))  # type: ignore[arg-type]
             following = made
         return made
