@@ -5,11 +5,12 @@ BIN := .venv/bin
 FRONT_END := $(wildcard labextension/*.json labextension/*.mjs) \
              $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
 
-.PHONY: help demo test lab lint bench format chromium clean
+.PHONY: help demo test cupy lab lint bench format chromium clean
 
 help:
 	@echo 'make demo    profile the three stories and two real programs; findings here, reports in reports/'
 	@echo 'make test    run every test (installs Debian'\''s Chromium when root may)'
+	@echo 'make cupy    run the tests of the GPU code on CuPy 13 and 14, which needs no GPU'
 	@echo 'make lab     open JupyterLab on the notebooks'
 	@echo 'make lint    check style and types'
 	@echo 'make bench   measure against the rivals; writes benchmarks/results.md (ONLY=eager,W2 for a part)'
@@ -19,10 +20,22 @@ help:
 demo: .venv/installed-demo
 	$(BIN)/gradviz demo
 
-test: .venv/installed-test chromium
+test: .venv/installed-test chromium cupy
 	cd labextension && { [ -d node_modules ] || npm ci --no-audit --no-fund; } && npm test
 	$(BIN)/pytest -n auto --dist loadfile -m 'not alone'
 	$(BIN)/pytest -m alone
+
+# CuPy's two majors cannot stand in one environment; each gets a small one, of its wheel and what our engine needs.
+CUPY := 13 14
+cupy: $(CUPY:%=.venv-cupy%/installed)
+	for major in $(CUPY); do \
+	  .venv-cupy$$major/bin/python -m pytest --quiet --show-capture=no --confcutdir=tests/devices/cuda tests/devices/cuda || exit 1; \
+	done
+
+.venv-cupy%/installed: tests/devices/cuda/requirements-%.txt
+	$(PYTHON) -m venv .venv-cupy$*
+	.venv-cupy$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
 
 lab: .venv/installed-lab
 	$(BIN)/jupyter lab notebooks
@@ -57,4 +70,4 @@ chromium:
 	fi
 
 clean:
-	rm -rf .venv gradviz/static gradviz/labextension labextension/lib labextension/node_modules reports dist
+	rm -rf .venv .venv-cupy* gradviz/static gradviz/labextension labextension/lib labextension/node_modules reports dist

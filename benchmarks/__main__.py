@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.results import FOLDER, write
 
-PARTS = {"eager": "eager"} | {
+PARTS = {"eager": "eager", "first": "first_calls"} | {
     path.stem.split("_")[0].upper(): path.stem for path in sorted(Path(__file__).parent.glob("w[0-9]_*.py"))
 }
 
@@ -35,8 +35,8 @@ def main() -> int:
     if unknown := set(chosen) - set(PARTS):
         parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     FOLDER.mkdir(exist_ok=True)
-    # PyTorch's compile cache must be cold, or first calls say nothing.
-    environment = {"TORCHINDUCTOR_CACHE_DIR": tempfile.mkdtemp(), **os.environ}
+    # Caches of compiled code must be cold, or first calls say nothing.
+    environment = {"TORCHINDUCTOR_CACHE_DIR": tempfile.mkdtemp(), "GRADVIZ_CACHE_DIR": tempfile.mkdtemp(), **os.environ}
     failed = 0
     for part in chosen:
         print(f"# {part}", flush=True)

@@ -217,8 +217,8 @@ def buffer() -> list[Figure]:
     """Rows ``C[i] = A[i] @ M`` written into a buffer one by one."""
     small, large = w6_buffer.make_case(1000), w6_buffer.make_case(10_000)
     name = "C[i] = A[i] @ M"
-    calls = engines(w6_buffer.W, large, gradviz=f"gradviz, {name}", torch=f"torch eager, {name}")
-    (gradviz_small,) = engines(w6_buffer.W, small, gradviz=f"gradviz, {name}").values()
+    calls = engines(w6_buffer.W, large, gradviz="gradviz", torch=f"torch eager, {name}")
+    (gradviz_small,) = engines(w6_buffer.W, small, gradviz="gradviz").values()
     turns = Turns({**calls, "small": gradviz_small})
     return [
         turns.ratio("buffer of 10 000 rows: PyTorch eager / gradviz", "torch", "gradviz", at_least=5),

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from benchmarks import goals
+
 FOLDER = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent / "results.md"
 
@@ -19,23 +21,42 @@ other load than about the engine: read *min* there. *First call* holds tracing a
 one warm call raised the resident memory at its peak. A *limit* is written by hand, as fast as it gets.
 """
 
+GOALS_TOLD = """\
+Ratios of engines that took turns in one run: of the fastest samples, in brackets of the medians. *a / b* is the time of a by
+that of b.
+"""
+
+FIRST_CALLS_TOLD = """\
+Seconds of the first call in a process that has done nothing before but import: tracing, compiling and running once. The
+fastest of three, with an empty folder for kernels, and with the kernels in it.
+"""
+
 
 def write() -> Path:
     """Write ``results.md`` from what lies in ``results/``."""
     parts = {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))}
-    eager = parts.pop("eager", None)
+    eager, first = parts.pop("eager", None), parts.pop("first", None)
     lines = ["# Benchmarks", ""]
     for part in ([eager] if eager else list(parts.values()))[:1]:
         versions = ", ".join(f"{name} {version}" for name, version in part["versions"].items())
-        lines += [f"{time.strftime('%d %B %Y')}. {part['machine']}. {versions}. `make bench` measures again.", ""]
+        lines += [f"{day()}. {part['machine']}. {versions}. `make bench` measures again.", ""]
     if eager:
         lines += ["## What gradviz promises", "", *promises(eager["figures"])]
+    if parts:
+        lines += ["", "## Compiled gradients", "", GOALS_TOLD, *goals.table(parts)]
+    if first:
+        lines += ["", "## First calls", "", FIRST_CALLS_TOLD, *goals.first_calls(first["first_calls"])]
     if parts:
         lines += ["", "## Beside the rivals", "", HOW_TO_READ, *best(parts.values())]
         for part in parts.values():
             lines += workload(part)
     PAGE.write_text("\n".join(lines) + "\n")
     return PAGE
+
+
+def day() -> str:
+    """When the last part was measured."""
+    return time.strftime("%d %B %Y", time.localtime(max(path.stat().st_mtime for path in FOLDER.glob("*.json"))))
 
 
 def promises(figures: list[dict[str, Any]]) -> Iterable[str]:

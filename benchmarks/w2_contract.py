@@ -12,6 +12,9 @@ import time
 
 import numpy as np
 
+import gradviz as gv
+from benchmarks.cblas import ADJOINT, Product
+from benchmarks.compiled import compiled
 from benchmarks.rivals import fresh, torch_module, warm_inductor
 from benchmarks.workload import Case, Workload
 
@@ -83,12 +86,10 @@ def loss_of(c):
     return loss
 
 
-@W.engine("gradviz")
-def gradviz_engine(case):
-    import gradviz as gv
-
+@compiled(W, products=True)
+def gradviz_engine(case, wrap):
     loss = loss_of(contraction(np, case.inputs["form"]))
-    f = gv.grad(loss, argnums=tuple(range(len(case.inputs["wrt"]))))
+    f = wrap(gv.grad(loss, argnums=tuple(range(len(case.inputs["wrt"])))))
     a, b = case.inputs["A"], case.inputs["B"]
     return (lambda: f(a, b)), extractor(case, False)
 
@@ -196,6 +197,29 @@ def numpy_hand(case):
                 np.matmul(a[i].T, c, out=gb[i])
                 np.conj(gb[i], out=gb[i])
                 np.multiply(gb[i], 2, out=gb[i])
+        return ga, gb
+
+    return call, lambda o: {
+        k: np.stack(v).reshape((10,) + (d,) * (3 if k == "A" else 2)) for k, v in zip(case.inputs["wrt"], o)
+    }
+
+
+@W.limit("MKL hand-written adjoint, out=")
+def mkl_hand(case):
+    product = Product(complex)
+    both = case.inputs["wrt"] == "AB"
+    d = case.inputs["B"][0].shape[0]
+    a, b = [v.reshape(d * d, d) for v in case.inputs["A"]], case.inputs["B"]
+    c = np.empty((d * d, d), complex)
+    ga, gb = [np.empty_like(v) for v in a], [np.empty_like(v) for v in b]
+
+    def call():
+        for i in range(10):
+            product(a[i], b[i], c)
+            np.vdot(c, c)
+            product(c, b[i], ga[i], b_is=ADJOINT, twice=True)
+            if both:
+                product(a[i], c, gb[i], a_is=ADJOINT, twice=True)
         return ga, gb
 
     return call, lambda o: {

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+import gradviz as gv
 from benchmarks import CORES
+from benchmarks.compiled import compiled
 from benchmarks.rivals import fresh, torch_module, warm_inductor
 from benchmarks.workload import Case, Workload
 
@@ -56,6 +58,20 @@ W.pilot_cases = [make_case(10, 500, "10 x 500", 0), make_case(40, 500, "40 x 500
 
 def cat(o):
     return {k: np.concatenate([np.asarray(x) for x in o[i]]) for i, k in enumerate("pmv")}
+
+
+@compiled(W)
+def gradviz_engine(case, wrap):
+    adam = gv.optim.adam(LR, B1, B2, EPS)
+    step = wrap(adam.step, donate=("params", "state"))
+    params = [p.copy() for p in case.inputs["p"]]
+    box = [params, adam.init(params)]
+
+    def call():
+        box[:] = step(box[0], case.inputs["g"], box[1])
+        return box
+
+    return call, lambda box: cat([[x.copy() for x in part] for part in (box[0], box[1].m, box[1].v)])
 
 
 def torch_job(case, compiled=False, **kw):

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+import gradviz as gv
+from benchmarks.compiled import compiled
 from benchmarks.rivals import fresh, torch_module, warm_inductor
 from benchmarks.workload import Case, Skip, Workload
 
@@ -62,11 +64,9 @@ def chain(sin, length):
     return f
 
 
-@W.engine("gradviz")
-def gradviz_engine(case):
-    import gradviz as gv
-
-    f = gv.value_and_grad(chain(np.sin, case.inputs["length"]))
+@compiled(W)
+def gradviz_engine(case, wrap):
+    f = wrap(gv.value_and_grad(chain(np.sin, case.inputs["length"])))
     x = case.inputs["x"]
     return (lambda: f(x)), value_x
 

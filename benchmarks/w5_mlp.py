@@ -11,6 +11,9 @@ import time
 
 import numpy as np
 
+import gradviz as gv
+from benchmarks.cblas import NOT, TRANSPOSED, Product
+from benchmarks.compiled import compiled
 from benchmarks.rivals import fresh, torch_module, warm_inductor
 from benchmarks.workload import Case, Workload
 
@@ -19,18 +22,19 @@ NAMES = ("w1", "b1", "w2", "b2", "w3", "b3")
 SIZES = (784, 512, 512, 10)
 
 
-def hand(params, x, y, buf=None):
+def hand(params, x, y, buf=None, matmul=np.matmul):
     """Loss and gradients; buf gives matmul outputs to reuse."""
     w1, b1, w2, b2, w3, b3 = params
     n = len(x)
     o = buf or {}
-    h1 = np.matmul(x, w1, out=o.get("h1"))
+    h1 = matmul(x, w1, out=o.get("h1"))
     h1 += b1
     np.maximum(h1, 0, out=h1)
-    h2 = np.matmul(h1, w2, out=o.get("h2"))
+    h2 = matmul(h1, w2, out=o.get("h2"))
     h2 += b2
     np.maximum(h2, 0, out=h2)
-    z = h2 @ w3 + b3
+    z = matmul(h2, w3, out=o.get("z"))
+    z += b3
     z -= z.max(1, keepdims=True)
     e = np.exp(z)
     s = e.sum(1, keepdims=True)
@@ -39,13 +43,13 @@ def hand(params, x, y, buf=None):
     dz = e / s
     dz[rows, y] -= 1
     dz *= dz.dtype.type(1 / n)
-    g3 = np.matmul(h2.T, dz, out=o.get("g3"))
-    d2 = np.matmul(dz, w3.T, out=o.get("d2"))
+    g3 = matmul(h2.T, dz, out=o.get("g3"))
+    d2 = matmul(dz, w3.T, out=o.get("d2"))
     d2 *= h2 > 0
-    g2 = np.matmul(h1.T, d2, out=o.get("g2"))
-    d1 = np.matmul(d2, w2.T, out=o.get("d1"))
+    g2 = matmul(h1.T, d2, out=o.get("g2"))
+    d1 = matmul(d2, w2.T, out=o.get("d1"))
     d1 *= h1 > 0
-    g1 = np.matmul(x.T, d1, out=o.get("g1"))
+    g1 = matmul(x.T, d1, out=o.get("g1"))
     return loss, (g1, d1.sum(0), g2, d2.sum(0), g3, dz.sum(0))
 
 
@@ -84,11 +88,9 @@ def loss(params, x, labels):
     return -np.mean(log_p[np.arange(len(labels)), labels])
 
 
-@W.engine("gradviz")
-def gradviz_engine(case):
-    import gradviz as gv
-
-    f = gv.value_and_grad(loss)
+@compiled(W, products=True)
+def gradviz_engine(case, wrap):
+    f = wrap(gv.value_and_grad(loss))
     params, x, labels = tuple(case.inputs["params"]), case.inputs["x"], case.inputs["labels"]
     return (lambda: f(params, x, labels)), out
 
@@ -227,12 +229,9 @@ def tinygrad_engine(case):
     return call, extract
 
 
-@W.limit("numpy hand-written adjoint, out=")
-def numpy_hand(case):
-    i = case.inputs
+def buffers(n):
     f = lambda *s: np.empty(s, np.float32)
-    n = len(i["x"])
-    buf = {
+    return {
         "h1": f(n, 512),
         "h2": f(n, 512),
         "d1": f(n, 512),
@@ -240,8 +239,28 @@ def numpy_hand(case):
         "g1": f(784, 512),
         "g2": f(512, 512),
         "g3": f(512, 10),
+        "z": f(n, 10),
     }
+
+
+@W.limit("numpy hand-written adjoint, out=")
+def numpy_hand(case):
+    i = case.inputs
+    buf = buffers(len(i["x"]))
     return (lambda: hand(i["params"], i["x"], i["labels"], buf)), out
+
+
+@W.limit("MKL hand-written adjoint, out=")
+def mkl_hand(case):
+    product, i = Product(np.float32), case.inputs
+    buf = buffers(len(i["x"]))
+
+    def matmul(a, b, out):
+        turned = [not v.flags.c_contiguous for v in (a, b)]
+        a_is, b_is = (TRANSPOSED if t else NOT for t in turned)
+        return product(*(v.T if t else v for v, t in zip((a, b), turned)), out, a_is=a_is, b_is=b_is)
+
+    return (lambda: hand(i["params"], i["x"], i["labels"], buf, matmul)), out
 
 
 def facts():

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+import gradviz as gv
+from benchmarks.compiled import compiled
 from benchmarks.rivals import fresh, torch_module, warm_inductor
 from benchmarks.workload import Case, Workload
 
@@ -64,12 +66,10 @@ def value_p(o):
     return {"value": np.asarray(o[0]), "p": np.array([float(v) for v in o[1]])}
 
 
-@W.engine("gradviz")
-def gradviz_engine(case):
-    import gradviz as gv
-
+@compiled(W)
+def gradviz_engine(case, wrap):
     i = case.inputs
-    f = gv.value_and_grad(lambda p, u: final(u, p, i["steps"], i["dt"]))
+    f = wrap(gv.value_and_grad(lambda p, u: final(u, p, i["steps"], i["dt"])))
     p, u = list(i["p"]), list(i["u"])
     return (lambda: f(p, u)), value_p
 

@@ -42,8 +42,20 @@ class NotDifferentiableError(GradvizError, TypeError):
     """Something was asked to be differentiated that has no derivative: an integer input, a complex output, a string."""
 
 
+class NotFiniteError(GradvizError, ArithmeticError):
+    """Under ``gv.profile(check="nan")``: the first NaN or infinity was made of finite numbers."""
+
+
+class DenormalError(GradvizError, ArithmeticError):
+    """Under ``gv.profile(check="denormals")``: the first denormal number was made."""
+
+
 class EscapedArrayError(GradvizError, RuntimeError):
     """An array of a finished gradient was used afterwards."""
+
+
+class ChangedArrayError(GradvizError, RuntimeError):
+    """A plain array that a pullback keeps was changed in place before the gradient was taken."""
 
 
 class ConversionError(GradvizError, TypeError):
@@ -109,3 +121,7 @@ class DonationError(GradvizError, ValueError):
 
 class CompileWarning(UserWarning):
     """A compiled function runs as it is, because a plan for it would have to be made anew too often."""
+
+
+class OptimizerError(GradvizError, ValueError):
+    """The parameters, gradients and state of an update do not belong together."""

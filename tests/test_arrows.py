@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # programs of the demo, written as a user would, and the command line that runs them.
 PARTS = (
     "version", "errors", "devices", "record", "engine", "rules", "transforms", "numpy", "scipy", "optim", "plan",
-    "graph", "findings", "report", "notebook", "__init__", "demo", "cli", "__main__",
+    "solvers", "graph", "findings", "report", "notebook", "__init__", "demo", "cli", "__main__",
 )  # fmt: skip
 
 # These read recordings, which may come from another machine: they know nothing of how one is made.

@@ -39,6 +39,9 @@ class HostDevice:
         """Bytes read and written per second by a large copy, measured at the first question (some 100 ms)."""
         return _measured_bandwidth()
 
+    def stopwatch(self) -> None:
+        """None: what the host does ends when the call does."""
+
     def now_ns(self) -> int:
         """The clock of the machine."""
         return perf_counter_ns()

@@ -274,11 +274,22 @@ def read(array: Array, trigger: str) -> Any:
 
 
 def refuse_store(array: Array) -> None:
-    """Stop ``plain[i] = traced``: NumPy asks such a value for ``float(traced)``, which would drop the gradient without a word."""
-    if array.tape is not None and stored_by(2):
+    """Stop ``plain[i] = traced``: NumPy asks such a value for ``float(traced)``, which would drop the gradient without a word.
+
+    NumPy's own code does the same with arguments that it does not look at, such as the ``left`` of ``np.interp``.
+    """
+    if array.tape is None:
+        return
+    frame = sys._getframe(2)
+    if stores(frame.f_code, frame.f_lasti):
         raise ConversionError(
             "A traced value was written into a plain NumPy array: its gradient would be lost. Make the array with "
             "gradviz.numpy.zeros(...), np.zeros_like(x) or x.copy(), which can hold traced values."
+        )
+    if frame.f_globals.get("__name__", "").startswith("numpy."):
+        raise ConversionError(
+            f"np.{frame.f_code.co_name} was about to read a traced value as a number: its gradient would be lost. NumPy does not hand "
+            f"this argument on; call gradviz.numpy.{frame.f_code.co_name}, or pass float(x) if no gradient should flow through it."
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.engine.constants import check_kept
 from gradviz.engine.cotangent import Indexed, Owned, add, add_part, own, pass_on
 from gradviz.engine.step import STEPS
 from gradviz.engine.tape import Tape
@@ -26,6 +27,8 @@ def backward(tape: Tape, seeds: list[tuple[int, Any]], free: bool) -> list[Any]:
     seeds : variables of the result with the cotangents they start from
     free : drop each record as it is passed, so that saved memory shrinks while cotangents grow
     """
+    if tape.kept:
+        check_kept(tape, seeds)
     cts: list[Any] = [None] * max(tape.leaves, *(variable + 1 for variable, _ in seeds), 0)
     while seeds:
         add(cts, *seeds.pop())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from gradviz.engine.array import Array, View, can_be_shared, constant, strip
+from gradviz.engine.constants import keep
 from gradviz.engine.cotangent import Picked
 from gradviz.engine.memory import memory_of
 from gradviz.engine.rule import Rule
@@ -16,6 +18,7 @@ from gradviz.engine.tape import Tape
 from gradviz.errors import EscapedArrayError, MissingRuleError, NotDifferentiableError
 
 ndarray = np.ndarray
+HOLDING = frozenset({ndarray, list, tuple})  # what plain arrays come as
 
 
 def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
@@ -62,9 +65,12 @@ def entered(rule: Rule, arguments: tuple[Any, ...], top: Tape) -> tuple[list[Any
             if name == rule.sequence:
                 values[position] = _enter_sequence(value, top, parents, positions)
                 active += [name] * bool(positions)
+            elif name in rule.pullbacks and nested(value):
+                joined = stacked(value)
+                return entered(rule, (*arguments[:position], joined, *arguments[position + 1 :]), top)
             else:
                 values[position] = below(value, top.level)
-                if name in rule.pullbacks:  # a list where an array is meant
+                if name in rule.pullbacks:
                     values[position] = np.asarray(values[position])
     return values, active, parents, positions
 
@@ -107,8 +113,13 @@ def escaped(name: str) -> EscapedArrayError:
     )
 
 
+def stacked(items: Iterable[Any]) -> Any:
+    """The array that nested lists of numbers and traced values stand for, where an array is meant."""
+    return np.stack([stacked(item) if type(item) in (list, tuple) else item for item in items])
+
+
 def nested(values: Iterable[Any]) -> bool:
-    """Whether a call runs on arrays of an enclosing derivative, which will record it themselves."""
+    """Whether there are traced arrays among values or in lists of them: of an enclosing derivative, which will record the call itself."""
     return any(isinstance(value, Array) or (type(value) in (list, tuple) and nested(value)) for value in values)
 
 
@@ -171,6 +182,9 @@ def remember(
     )
     fitted = rule.outputs or not all(alike(rule, value, out) for value in inputs)
     variant = rule.variant((active, fitted))
+    for position in variant.kept:
+        if type(arguments[position]) in HOLDING:
+            values[position] = keep(tape, arguments[position], values[position])
     log = tape.log
     index = len(log)
     if positions:
@@ -213,7 +227,7 @@ def pick_all(tape: Tape, parent: int, outs: Any) -> Any:
     """One array for each output of a function that returns several; named tuples keep their type."""
     made = []
     for k, out in enumerate(outs):
-        if getattr(out, "dtype", np.dtype(float)).kind in "fc":
+        if not isinstance(out, int) and getattr(out, "dtype", np.dtype(float)).kind in "fc":
             tape.log.append((PICK, (parent,), k, len(outs)))
             made.append(Array(out, tape, len(tape.log) - 1))
         else:
@@ -261,12 +275,22 @@ def below(value: Any, level: int) -> Any:
 
 
 def missing(function: Any) -> MissingRuleError:
-    name = getattr(function, "__name__", str(function))
-    if isinstance(getattr(function, "__self__", None), np.ufunc):
-        name = f"{function.__self__.__name__}.{name}"
-    scipys = isinstance(function, np.ufunc) and getattr(np, name, None) is not function
-    module = "scipy.special" if scipys else getattr(function, "__module__", None) or "numpy"
     return MissingRuleError(
-        f"{module}.{name} has no derivative in gradviz yet. Write one with gv.rule (docs/adding-a-rule.md), "
-        f"or, if no gradient should flow through it, call it on gv.stop_gradient(x)."
+        f"{full_name(function)} has no derivative in gradviz yet. Write one with gv.rule (docs/adding-a-rule.md), or, if no gradient "
+        f"should flow through it, call it on gv.stop_gradient(x)."
     )
+
+
+def full_name(function: Any) -> str:
+    """``numpy.histogram``, ``scipy.special.airy``, ``numpy.multiply.reduceat``."""
+    name = getattr(function, "__name__", str(function))
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return f"{full_name(owner)}.{name}"
+    if not isinstance(function, np.ufunc):
+        module = getattr(function, "__module__", None) or "numpy"
+        return ".".join([*(part for part in module.split(".") if not part.startswith("_")), name])
+    homes = (
+        module for module in ("numpy", "scipy.special") if getattr(sys.modules.get(module), name, None) is function
+    )
+    return ".".join((*homes, name))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradviz.devices.find import namespace
 from gradviz.engine.like import Like, like
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Indexed:
 
     def behind(self, like: tuple[tuple[int, ...], Any], view: tuple[Rule, tuple[Any, ...]]) -> Indexed | None:
         """The same cotangent, of the array that ``view`` was taken of; None where a view of a view could be a copy."""
-        if view[0].function in SPREADING:
+        if view[0].function in SPREADING or (view[0].function is np.imag and not is_complex(like[1])):
             return None
         if view[0].function is getitem and not is_basic(view[1][0]):
             return None
@@ -231,7 +232,8 @@ def pass_on(step: Step, record: tuple[Any, ...], ct: Indexed, cts: list[Any]) ->
 def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value: Any) -> Any:
     """Add ``value`` to a part of ``whole``, in place where that is possible, and give the result."""
     if not whole.shape:
-        return whole + np.sum(value)
+        number = np.sum(value)
+        return whole + (1j * number if any(rule.function is np.imag for rule, _ in views) else number)
     if len(views) == 1 and views[0][0].function is getitem and type(views[0][1][0]) is int:
         whole[views[0][1][0]] += value
         return whole
@@ -264,6 +266,11 @@ def add_part(whole: Any, views: tuple[tuple[Rule, tuple[Any, ...]], ...], value:
     return whole
 
 
+def is_complex(dtype: Any) -> bool:
+    """Whether a dtype, or a type of Python numbers, is complex."""
+    return dtype is complex or (dtype is not float and dtype.kind == "c")
+
+
 def is_basic(index: Any) -> bool:
     """Whether an index makes a view."""
     if type(index) is tuple:
@@ -291,16 +298,9 @@ CHUNK = 1 << 15  # positions expanded at a time; what is expanded then stays in 
 
 
 def add_at(target: Any, index: Any, value: Any) -> None:
-    """``np.add.at``, by its fast path (flat positions) for whole rows too.
-
-    CuPy's takes no complex numbers, so there the halves go separately.
-    """
+    """``np.add.at``, by its fast path (flat positions) for whole rows too."""
     if type(target) is not ndarray:
-        if target.dtype.kind == "c":
-            np.add.at(target.real, index, value.real)
-            np.add.at(target.imag, index, value.imag)
-        else:
-            np.add.at(target, index, value)
+        add_at_on_device(target, index, value)
         return
     rows = row_numbers(index, target.shape) if type(value) is ndarray and target.flags.c_contiguous else None
     if rows is None or value.dtype != target.dtype:
@@ -319,6 +319,24 @@ def add_at(target: Any, index: Any, value: Any) -> None:
     for at in range(0, rows.size, step):
         places = rows[at : at + step, None] * length + within
         np.add.at(flat, places.reshape(-1), value[at : at + step].reshape(-1))
+
+
+def add_at_on_device(target: Any, index: Any, value: Any) -> None:
+    """As `add_at`, by atomic additions on the device.
+
+    By way of NumPy CuPy takes an array as the index, and nothing else; its own ``add.at`` takes all. Neither takes complex
+    numbers, whose halves therefore go one by one.
+    """
+    if hasattr(target, "level"):
+        np.add.at(target, index, value)
+        return
+    add = namespace(target).add
+    if target.dtype.kind == "c":
+        add.at(target.real, index, value.real)
+        if np.iscomplexobj(value):
+            add.at(target.imag, index, value.imag)
+    else:
+        add.at(target, index, value)
 
 
 def row_numbers(index: Any, shape: tuple[int, ...]) -> Any:

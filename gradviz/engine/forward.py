@@ -7,13 +7,14 @@ its pullback; that is linear in the cotangent, so its own pullback is the tangen
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradviz.engine.array import Array, View, bottom, can_be_shared, snapshot
 from gradviz.engine.backward import backward
-from gradviz.engine.call import below, looks_at, nested, not_differentiable
+from gradviz.engine.call import below, looks_at, nested, not_differentiable, stacked
 from gradviz.engine.cotangent import Indexed, Owned, lifted, owned, zeros
 from gradviz.engine.like import like
 from gradviz.engine.mutate import Views, axes_by_stride, store_below
@@ -48,6 +49,12 @@ class Forward:
 
     def call(self, rule: Rule, arguments: tuple[Any, ...]) -> Any:
         """Compute a function and the tangent of its output."""
+        arguments = tuple(
+            stacked(value)
+            if type(value) in (list, tuple) and name in rule.pullbacks and name != rule.sequence and nested(value)
+            else value
+            for name, value in zip(rule.parameters, arguments, strict=True)
+        )
         values = [below(value, self.level) for value in arguments]
         for k, name in enumerate(rule.parameters):
             if type(values[k]) in (list, tuple) and name in rule.pullbacks and name != rule.sequence:
@@ -106,9 +113,7 @@ def tangent_of(rule: Rule, values: list[Any], out: Any, tangents: dict[str, Any]
 
 def _tangent_of(rule: Rule, values: list[Any], out: Any, tangents: dict[str, Any]) -> Any:
     if rule.slopes:
-        return shaped(
-            sum_of([_along_slope(rule, name, tangent, values, out) for name, tangent in tangents.items()]), out
-        )
+        return _along_slopes(rule, tangents, dict(zip(rule.parameters, values, strict=True), out=out))
     if rule.linear == "each" and rule.sequence is None:
         return shaped(
             sum_of([rule.run(*_with(rule, values, {name: tangent})) for name, tangent in tangents.items()]), out
@@ -146,10 +151,27 @@ def shaped(tangent: Any, out: Any) -> Any:
     return tangent
 
 
-def _along_slope(rule: Rule, name: str, tangent: Any, values: list[Any], out: Any) -> Any:
-    reads = inspect.signature(rule.slopes[name]).parameters
-    known = dict(zip(rule.parameters, values, strict=True), out=out)
-    product = tangent * rule.slopes[name](*(known[read] for read in reads))
+def _along_slopes(rule: Rule, tangents: dict[str, Any], known: dict[str, Any]) -> Any:
+    """The tangent of an elementwise function, or those of its several outputs, from its slopes and all that is known of the call."""
+    slopes = [_slope(rule.slopes[name], known) for name in tangents]
+    if not rule.outputs:
+        return _total(list(tangents.values()), slopes, known["out"])
+    return [
+        _total(list(tangents.values()), of_output, out)
+        for of_output, out in zip(zip(*slopes, strict=True), known["out"], strict=True)
+    ]
+
+
+def _slope(slope: Any, known: dict[str, Any]) -> Any:
+    return slope(*(known[read] for read in inspect.signature(slope).parameters))
+
+
+def _total(tangents: list[Any], slopes: Sequence[Any], out: Any) -> Any:
+    return shaped(sum_of([_product(tangent, slope) for tangent, slope in zip(tangents, slopes, strict=True)]), out)
+
+
+def _product(tangent: Any, slope: Any) -> Any:
+    product = tangent * slope
     return np.where(tangent == 0, np.zeros_like(product), product)
 
 

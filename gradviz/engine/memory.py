@@ -136,6 +136,8 @@ def save(tape: Tape, variable: int, slot: int, part: Any, copies: dict[Any, Any]
     def copied(value: Any) -> Any:
         if not any(True for _ in arrays_in(value)):
             return value
+        if isinstance(bottom(value), ndarray) and isinstance(part, ndarray) and not overlap(bottom(value), part):
+            return value  # another array of the same list
         key = place(value)
         if key not in copies:
             if tape.recorder is None or isinstance(value, Array):

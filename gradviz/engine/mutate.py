@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import FOREIGN, FRESH, USED, Array, Mark, View, bottom, constant, is_number, strip
-from gradviz.engine.call import below, escaped, innermost
+from gradviz.engine.call import below, escaped, innermost, nested, stacked
+from gradviz.engine.constants import keep
 from gradviz.engine.cotangent import add_at, fit, is_basic, lifted, may_repeat, zeros
 from gradviz.engine.like import Like
 from gradviz.engine.memory import born, held, memory_of, rescue
@@ -46,6 +47,8 @@ def assign(array: Array, index: Any, value: Any) -> None:
 
 def write(array: Array, views: Views, value: Any) -> None:
     """Write ``value`` into the part of ``array`` that ``views`` lead to; the last view is an index."""
+    if type(value) in (list, tuple) and nested(value):
+        value = stacked(value)
     root = root_of(array)
     if is_number(array):
         raise WriteError(
@@ -64,8 +67,12 @@ def write(array: Array, views: Views, value: Any) -> None:
 
 
 def is_writeable(array: Array) -> bool:
-    """Whether NumPy lets one write into the memory."""
-    return getattr(getattr(array.value, "flags", None), "writeable", True) is not False
+    """Whether NumPy lets one write into the memory; a device's arrays do not know, so there it is what repeats an entry."""
+    value = array.value
+    writeable = getattr(getattr(value, "flags", None), "writeable", None)
+    if writeable is None and not isinstance(value, Array):
+        return not any(n > 1 and not step for n, step in zip(array.shape, array.strides, strict=False))
+    return writeable is not False
 
 
 def store(root: Array, views: Views, value: Any) -> None:
@@ -186,7 +193,7 @@ def axes_by_stride(array: Any) -> list[int]:
 def overwrite(array: Array, ufunc: Any, other: Any) -> bool:
     """Do ``array <ufunc>= other`` in the array's own memory, if no pullback needs what it holds, and say whether that was done."""
     found = RULES.get(ufunc)
-    if found is None or not own_memory(array, other):
+    if found is None or not found.elementwise or not own_memory(array, other):
         return False
     tape, memory, traced = array.tape, array.value, isinstance(other, Array)
     y = other.value if traced else other
@@ -242,7 +249,10 @@ def overwritten(array: Array, found: Rule, key: Any, other: Any, arguments: tupl
         )
         tape.recorder.wrote(tape, len(tape.log), found.name, memory, y, nbytes, start_ns, end_ns)
     parents = (array.index, other.index) if isinstance(other, Array) else array.index
-    tape.log.append(found.variant(key).keep(parents, memory, *arguments))
+    variant = found.variant(key)
+    if type(other) is np.ndarray and len(arguments) - 1 in variant.kept:
+        arguments = (*arguments[:-1], keep(tape, other, other))
+    tape.log.append(variant.keep(parents, memory, *arguments))
     array.index = len(tape.log) - 1
 
 
@@ -254,7 +264,9 @@ def fits(y: Any, memory: Any) -> bool:
         return False
     if y.dtype != memory.dtype and np.result_type(y, memory) != memory.dtype:
         return False
-    return y.shape == memory.shape or np.broadcast_shapes(y.shape, memory.shape) == memory.shape
+    return y.shape == memory.shape or (
+        y.ndim <= memory.ndim and all(n in (1, m) for n, m in zip(y.shape[::-1], memory.shape[::-1], strict=False))
+    )
 
 
 def root_of(array: Array) -> Array:
@@ -300,21 +312,36 @@ def write_to_value(ct: Any, value_like: Like, views: Views) -> Any:
 
 def write_to_a(ct_owned: Any, views: Views) -> Any:
     if not ct_owned.shape:
-        return ct_owned * 0 if reached((), views) else ct_owned
+        return outside(ct_owned, views)[()]
     target, index = part_of(ct_owned, views)
     if memory_of(target) is not memory_of(ct_owned):  # a layout of which no such view exists
-        return np.where(np.asarray(reached(ct_owned.shape, views), like=bottom(ct_owned)), 0, ct_owned)
+        return outside(ct_owned, views)
     target[index] = 0
     return ct_owned
 
 
-def reached(shape: tuple[int, ...], views: Views) -> Any:
-    """Which entries of an array of that shape a write through ``views`` changes."""
-    numbers = lifted(np.arange(math.prod(shape)), *(rest for _, rest in views)).reshape(shape)
-    target, index = part_of(numbers, views)
-    mask = lifted(np.zeros(shape, bool), numbers)
-    mask.reshape(-1)[target[index]] = True
-    return mask
+def outside(ct: Any, views: Views) -> Any:
+    """``ct`` with 0 wherever a write through ``views`` goes."""
+    halves: Any = reached(ct.shape, ct.dtype.kind == "c", views)
+    if hasattr(bottom(ct), "__array_function__"):  # numbers have none
+        halves = np.asarray(halves, like=bottom(ct))
+    if ct.dtype.kind != "c":
+        return np.where(halves[..., 0], 0, ct)
+    return np.where(halves[..., 0], 0, np.real(ct)) + 1j * np.where(halves[..., 1], 0, np.imag(ct))
+
+
+def reached(shape: tuple[int, ...], is_complex: bool, views: Views) -> Any:
+    """Which numbers of an array of that shape a write through ``views`` changes: real and imaginary parts, along the last axis."""
+    count = 2 if is_complex else 1
+    numbers = lifted(np.arange(math.prod(shape) * count), *(rest for _, rest in views)).reshape((*shape, count))
+    target, index = part_of(numbers[..., 0] + 1j * numbers[..., 1] if is_complex else numbers[..., 0] * 1.0, views)
+    part = target[index]
+    hit = (
+        np.concatenate([np.ravel(np.real(part)), np.ravel(np.imag(part))]) if np.iscomplexobj(part) else np.ravel(part)
+    )
+    mask = lifted(np.zeros(numbers.size, bool), numbers)
+    mask[hit.astype(int)] = True
+    return mask.reshape(numbers.shape)
 
 
 def last_writes(target: Any, index: Any) -> Any:

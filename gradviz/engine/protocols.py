@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, bottom, is_number, snapshot
-from gradviz.engine.call import call, call_without_gradient, missing
+from gradviz.engine.array import Array, bottom, is_number
+from gradviz.engine.call import call, call_without_gradient, missing, stacked
 from gradviz.engine.cotangent import may_repeat
+from gradviz.engine.methods import DEFINED
 from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrite
+from gradviz.engine.rounds import update_in_rounds
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, OUT_POSITION, RULES
 from gradviz.engine.straight import BINARY, REFLECTED, UNARY, get_item, write_straight_paths
-from gradviz.errors import ConversionError
+from gradviz.errors import ConversionError, UnsupportedOnDeviceError
 
 
 def general(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
@@ -93,31 +95,32 @@ def with_options(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     if kwargs:
         raise TypeError(f"np.{ufunc.__name__} of a traced array takes no {', '.join(kwargs)}")
     if dtype is not None:
-        inputs = tuple(np.astype(x, dtype) if hasattr(x, "dtype") else x for x in inputs)
+        inputs = tuple(x.astype(dtype) if hasattr(x, "dtype") else x for x in inputs)
     result = ufunc(*inputs)
     if where is True:
         return result
     return np.where(where, result, 0 if out is None else out)
 
 
-def update_at(ufunc: np.ufunc, target: Any, index: Any, value: Any = None) -> None:
+def update_at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
     """``ufunc.at``: an update in which repeated positions all count."""
     if not isinstance(target, Array):
         raise ConversionError(
             f"np.{ufunc.__name__}.at(plain array, ...) cannot take a traced value: its gradient would be lost. Make the array with "
             "gradviz.numpy.zeros(...), np.zeros_like(x) or x.copy()."
         )
-    if ufunc is np.subtract:
-        ufunc, value = np.add, -value
-    if ufunc is not np.add:
-        raise missing(ufunc.at)
     index = below_index(index)
+    values = tuple(stacked(value) if type(value) in (list, tuple) else value for value in values)
+    if ufunc is not np.add and ufunc is not np.subtract:
+        return update_in_rounds(ufunc, target, index, values)
+    value = values[0] if ufunc is np.add else -values[0]
     if type(index) is list:
         index = np.asarray(index, like=bottom(target))  # on a device: sent once, not again for the pullback
     if not may_repeat(index):
         target[index] += value
     elif not add_into(target, index, value):
         adopt(target, RULES[np.add.at](target, index, value))
+    return None
 
 
 # ---- functions
@@ -157,6 +160,19 @@ def into(out: Any, result: Any) -> Any:
         )
     adopt(out, result)
     return out
+
+
+def not_by_cupy(name: str) -> str:
+    """What to do instead of calling a function of CuPy."""
+    return (
+        f"cupy.{name} was given a traced array, which it cannot trace: CuPy's functions look at CuPy's own arrays only. Call "
+        f"np.{name} or gradviz.numpy.{name}; given CuPy's arrays they run on the device."
+    )
+
+
+def refuse_kernel(self: Array, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    """CuPy asks before it runs a ufunc or a kernel on an array that is not its own."""
+    raise UnsupportedOnDeviceError(not_by_cupy(getattr(kernel, "name", "kernel").removeprefix("cupy_")))
 
 
 # ---- put on the class
@@ -249,47 +265,11 @@ def method(name: str, function: Any) -> Callable[..., Any]:
     return apply
 
 
-def reshape(self: Any, *shape: Any, order: Any = "C") -> Any:
-    """``np.reshape(self, shape)``; the shape may be given as separate integers."""
-    return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
-
-
-def transpose(self: Array, *axes: Any) -> Any:
-    """``np.transpose(self, axes)``; the axes may be given as separate integers."""
-    return np.transpose(self, axes[0] if len(axes) == 1 else axes or None)
-
-
-def flatten(self: Any, order: Any = "C") -> Any:
-    """A one-dimensional copy."""
-    return np.copy(np.ravel(self, order=order))
-
-
-def copy(self: Array, order: Any = "C") -> Any:
-    """An array of the same values in memory of its own."""
-    return snapshot(self) if is_number(self) else np.copy(self, order=order)
-
-
-def sort(self: Array, axis: int = -1, **options: Any) -> None:
-    """Sort in place."""
-    adopt(self, np.sort(self, axis=axis, **options))
-
-
-def fill(self: Array, value: Any) -> None:
-    """Set every entry to one value."""
-    assign(self, Ellipsis, value)
-
-
-def put(self: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
-    """Set entries of the flattened array."""
-    np.put(self, indices, values, mode)
-
-
 OWN: dict[str, Any] = {
     "__array_ufunc__": answer_ufunc, "__array_function__": answer_function, "__getitem__": get_item, "__setitem__": assign,
-    "reshape": reshape, "transpose": transpose, "flatten": flatten, "copy": copy, "sort": sort, "fill": fill, "put": put,
-    "T": property(np.transpose), "mT": property(lambda self: np.swapaxes(self, -1, -2)),
-    "real": property(np.real), "imag": property(np.imag),
-    "flat": property(np.ravel), "__copy__": lambda self: np.copy(self),  # noqa: PLW0108 - a function binds, np.copy does not
+    "__copy__": lambda self: np.copy(self),  # noqa: PLW0108 - a function binds, np.copy does not
     "__deepcopy__": lambda self, memo: np.copy(self),
+    "__cupy_override_elementwise_kernel__": refuse_kernel, "__cupy_override_reduction_kernel__": refuse_kernel,
     "__divmod__": lambda self, other: (self // other, self % other),
+    **DEFINED,
 }  # fmt: skip

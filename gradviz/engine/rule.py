@@ -25,8 +25,6 @@ from collections.abc import Callable, Iterable
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gradviz.engine.cotangent import memory_of
 from gradviz.engine.like import Like
 from gradviz.engine.signature import binder
@@ -68,6 +66,12 @@ def apart(run: Callable[..., Any]) -> Callable[..., Any]:
         return out.copy() if shares else out
 
     return lambda *arguments: copied(run(*arguments), arguments)
+
+
+def keeps_kind(function: Any) -> bool:
+    """Whether real numbers stay real and complex ones complex: not so in `numpy.absolute` or `scipy.special.wofz`."""
+    types = getattr(function, "types", ())
+    return not types or ("D->d" not in types and any(set(loop) <= set("d->") for loop in types))
 
 
 class Rule:
@@ -127,7 +131,7 @@ class Rule:
         self.view, self.elementwise, self.linear = view, elementwise, linear
         self.sequence, self.outputs = sequence, outputs
         # one result, of the dtype of its operand: may take the paths of gradviz.engine.straight
-        self.straight = elementwise and not outputs and function is not np.absolute
+        self.straight = elementwise and not outputs and keeps_kind(function)
         self.pullbacks: dict[str, Callable[..., Any]] = {}
         self.joint: dict[str, tuple[str, ...]] = {}  # input -> the inputs whose cotangents one pullback makes together
         self.foreign = not getattr(function, "__module__", "").startswith(KNOWN)  # a user's own rule

@@ -3,12 +3,16 @@
     slope(np.sin, x=lambda x: np.cos(x))
 
 The slope reads what it names, as a pullback does. It is the complex derivative: of the output's cotangent the pullback takes the
-product with its conjugate.
+product with its conjugate. Of a ufunc with several outputs a slope gives a tuple, one for each output:
+
+    slope(special.sici, x=lambda x: (np.sin(x) / x, np.cos(x) / x))
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -34,10 +38,12 @@ def slope(
     ``singular`` says that a slope can be infinite. Where the cotangent is zero the product is then zero, not NaN, so that
     ``np.where(x > 0, np.sqrt(x), 0)`` has a gradient at 0.
     """
-    made = rule(function, signature=signature or _signature(function, len(slopes)), elementwise=True, constant=constant)
+    signature, several = signature or _signature(function, len(slopes)), getattr(function, "nout", 1) > 1
+    made = rule(function, signature=signature, elementwise=True, constant=constant, outputs=several)
+    product = sum_of_products if several else times_safely if singular else times
     for target, derivative in slopes.items():
         made.slopes[target] = derivative
-        made.pullback(_pullback(made.name, target, derivative, times_safely if singular else times))
+        made.pullback(_pullback(made.name, target, derivative, product))
     return enter(made)
 
 
@@ -113,6 +119,12 @@ def times_safely(ct: Any, derivative: Any) -> Any:
     if isinstance(product, np.generic) and np.isfinite(product):
         return product
     return np.where(ct == 0, np.zeros_like(product), product)
+
+
+def sum_of_products(cts: tuple[Any, ...], derivatives: tuple[Any, ...]) -> Any:
+    """The products of the cotangents of several outputs with their slopes, added up."""
+    products = [times_safely(ct, one) for ct, one in zip(cts, derivatives, strict=True) if ct is not None]
+    return functools.reduce(operator.add, products)
 
 
 def conj(value: Any) -> Any:

@@ -86,14 +86,21 @@ def watched(self, other):
     if (kind is not Array and kind is not View) or other.tape is not tape{or_square}:
         return otherwise(self, other)
     y = other.value
-    kind = type(x)
-    if kind is not type(y) or (kind not in SCALARS and (x.shape != y.shape or x.dtype is not y.dtype)):
+    kind, other_kind = type(x), type(y)
+    if kind is other_kind:
+        alike = kind in SCALARS or (x.shape == y.shape and x.dtype is y.dtype)
+    else:
+        alike = kind in REALS and other_kind in REALS
+    if not alike and (kind not in SCALARS or other_kind not in SCALARS):
         return otherwise(self, other)
     start_ns = clock()
     out = x {symbol} y
     end_ns = clock()
     index = len(log)  # only now: a view may have looked again, which makes records
-    log.append(({code_xy}, (self.index, other.index), {slots_xy}))
+    if alike:
+        log.append(({code_xy}, (self.index, other.index), {slots_xy}))
+    else:
+        log.append(keep_fitted((self.index, other.index), out, x, y))
     recorder.quick(tape, index, {name!r}, start_ns, end_ns, x, y, out, {saves_xy})
     return Array(out, tape, index)
 

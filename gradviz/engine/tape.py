@@ -37,7 +37,7 @@ class Tape:
     no enter and exit, hence nothing can leave it wrong after an exception.
     """
 
-    __slots__ = ("__weakref__", "calls", "leaves", "level", "log", "open", "quick", "recorder", "watches")
+    __slots__ = ("__weakref__", "calls", "kept", "leaves", "level", "log", "open", "quick", "recorder", "watches")
 
     def __init__(self, recorder: Any = None) -> None:
         self.level = next(_levels)
@@ -48,6 +48,7 @@ class Tape:
         self.open = True
         self.quick = recorder is None  # open and unwatched: calls may take the paths of gradviz.engine.straight
         self.watches: dict[int, Any] = {}  # see gradviz.engine.memory
+        self.kept: dict[int, list[Any]] = {}  # see gradviz.engine.constants
         _alive.tapes = [known for known in _alive.tapes if known() is not None]
         _alive.tapes.append(weakref.ref(self))
 
@@ -68,6 +69,7 @@ class Tape:
     def close(self) -> None:
         """Drop everything."""
         self.finish()
+        self.kept.clear()
         self.log = None  # type: ignore[assignment]
 
 

@@ -33,6 +33,7 @@ class Variant(NamedTuple):
     code: int
     saves: int  # bits: 1 the first argument, 2 the second, 4 the output
     slots: tuple[str, ...]  # what the record holds after step and parents, as source text
+    kept: tuple[int, ...]  # places of the arguments that the record holds as they are
 
 
 def write_variant(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
@@ -46,7 +47,8 @@ def write_variant(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     STEPS.append(step)
     names = (*rule.parameters[:2], *[""] * (2 - len(rule.parameters)), "out")
     saves = sum(bit for bit, name in zip((1, 2, 4), names, strict=True) if name in writer.slots)
-    return Variant(keep, len(STEPS) - 1, saves, tuple(writer.slots))
+    kept = tuple(k for k, name in enumerate(rule.parameters) if name in writer.slots)
+    return Variant(keep, len(STEPS) - 1, saves, tuple(writer.slots), kept)
 
 
 def checked(ct: Any, want: tuple[tuple[int, ...], Any], name: str, target: str) -> Any:

@@ -19,7 +19,6 @@ from gradviz.numpy.creation import (
     empty,
     empty_like,
     eye,
-    full,
     full_like,
     identity,
     linspace,
@@ -28,6 +27,17 @@ from gradviz.numpy.creation import (
     zeros,
     zeros_like,
 )  # fmt: skip
+from gradviz.numpy.undispatched import (
+    asanyarray,
+    asarray_chkfinite,
+    ascontiguousarray,
+    asfortranarray,
+    full,
+    interp,
+    kaiser,
+    require,
+    vectorize,
+)
 
 ndarray = Array
 
@@ -41,6 +51,32 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "FOREIGN", "Array", "arange", "array", "asarray", "bottom", "constant", "copy", "empty", "empty_like", "eye", "full", "full_like",
-    "identity", "linspace", "ndarray", "ones", "ones_like", "zeros", "zeros_like",
+    "FOREIGN",
+    "Array",
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray",
+    "asarray_chkfinite",
+    "ascontiguousarray",
+    "asfortranarray",
+    "bottom",
+    "constant",
+    "copy",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "identity",
+    "interp",
+    "kaiser",
+    "linspace",
+    "ndarray",
+    "ones",
+    "ones_like",
+    "require",
+    "vectorize",
+    "zeros",
+    "zeros_like",
 ]  # fmt: skip

@@ -42,9 +42,9 @@ def asarray(obj: Any, dtype: Any = None, copy: bool | None = None, device: Any =
     made: Any
     if isinstance(obj, (list, tuple)) and any(isinstance(leaf, Array) for leaf in flatten(obj)[0]):
         made = np.stack([asarray(item) for item in obj])
-        return made if dtype is None else np.astype(made, dtype)
+        return made if dtype is None else made.astype(dtype)
     if isinstance(obj, Array):
-        made = obj if dtype is None or obj.dtype == np.dtype(dtype) else np.astype(obj, dtype)  # type: ignore[call-overload]
+        made = obj if dtype is None or obj.dtype == np.dtype(dtype) else obj.astype(dtype)  # type: ignore[call-overload]
         return np.copy(made) if copy and made is obj else made
     if hasattr(bottom(obj), "device") and not isinstance(obj, (np.ndarray, np.generic)):
         device_array: Any = obj

@@ -294,7 +294,9 @@ def taken_early(block: Block) -> list[Node]:
             early.setdefault(node.inputs[0].maker, []).append(node)
     nodes: list[Node] = []
     for node in [None, *block.nodes]:
-        if node is not None and not is_entry(node):
+        if node is not None and is_entry(node):
+            continue
+        if node is not None:
             nodes.append(node)
         todo = early.get(node, [])[::-1]
         while todo:

@@ -110,11 +110,12 @@ class Lowering:
         return self.count - 1
 
     def parameter(self, operand: Operand, dtype: np.dtype[Any], strides: tuple[int, ...]) -> int:
+        parameter = k.Parameter(code(dtype), strides)
         for n, known in enumerate(self.operands):
-            if known == operand and self.parameters[n].strides == strides and not operand.written:
+            if known == operand and self.parameters[n] == parameter and not operand.written:
                 return n
         self.operands.append(operand)
-        self.parameters.append(k.Parameter(code(dtype), strides))
+        self.parameters.append(parameter)
         return len(self.operands) - 1
 
     def output(self, value: Value) -> int:
@@ -461,7 +462,7 @@ def typed_call(node: Node) -> tuple[str, list[Value], list[np.dtype[Any]], np.dt
     if node.function is np.astype:
         x = node.inputs[0]
         return ("cast", [x], [x.meta.dtype], out) if supported("cast", [code(x.meta.dtype)], code(out)) else None
-    if node.function is np.broadcast_to or node.function is python_number:
+    if node.function in (np.broadcast_to, np.copy, python_number):
         x = node.inputs[0]
         return "cast", [x], [x.meta.dtype], out
     values = arguments(node)

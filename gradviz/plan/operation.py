@@ -152,7 +152,7 @@ def put(array: Any, value: Any, index: Any) -> Any:
 
 def put_seen(array: Any, value: Any, view: Callable[..., Any], *rest: Any, **options: Any) -> Any:
     """A copy of ``array`` of which ``view(copy, *rest)`` is ``value``."""
-    made = array.copy(order="K")
+    made = np.array(array, order="K")
     seen = view(made, *rest, **options)
     if np.may_share_memory(seen, made):
         seen.flags.writeable = True  # np.diagonal's views

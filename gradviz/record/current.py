@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from gradviz.devices.protocol import ask_elsewhere
 from gradviz.record import guard
 from gradviz.record.recording import Recording
 
@@ -24,10 +25,16 @@ def current_recorder() -> Any:
     if recording is None:
         if guard.recorder_wanted():
             return Recording("forbid").scribe()
-        if not OPEN:
-            return None
-        mine = threading.get_ident()
-        recording = next((r for r in reversed(OPEN) if mine not in r.threads_before), None)
+        return recorder_of_others()
+    return recording.scribe() if recording.open else None
+
+
+def recorder_of_others() -> Any:
+    """The scribe, for a thread that records nothing itself, of a recording that was open when it started; or None."""
+    if not OPEN:
+        return None
+    mine = threading.get_ident()
+    recording = next((r for r in reversed(OPEN) if mine not in r.threads_before), None)
     return recording.scribe() if recording is not None and recording.open else None
 
 
@@ -39,3 +46,6 @@ def unrecorded() -> Iterator[None]:
         yield
     finally:
         CURRENT.reset(token)
+
+
+ask_elsewhere(recorder_of_others)

@@ -36,6 +36,7 @@ class Flag(IntFlag):
     FAILED = 4  # ended with an exception
     OPEN = 8  # had not ended when recording stopped; its end is the end of the recording
     SIMULATED = 16  # its times come from a model, not from a clock
+    DEVICE_TIMED = 32  # its times were measured on the device; all others were seen from the host
 
 
 class Reason(IntEnum):
@@ -84,6 +85,7 @@ class Trigger(IntEnum):
     TOLIST = 10
     PAGEABLE = 11  # copy from or to pageable host memory
     ALLOCATION = 12  # the allocator had to wait for the device
+    HIDDEN = 13  # inside a library, by itself: no door saw it, CUPTI did
 
 
 class Answer(IntEnum):

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import logging
 import sys
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
-from gradviz.devices.protocol import LISTENER
+from gradviz.devices.protocol import LISTENER, listen
+from gradviz.devices.strict import strictly
 from gradviz.errors import ForbiddenError, GradvizError
 from gradviz.record.source import user_line
 
 What = Literal["host_sync", "transfer", "copy", "dense_zeros"]
 Inside = Literal["pullback", "forward"]
-Level = Literal["raise", "warn", "log"]
+Level = Literal["allow", "log", "disallow", "log_explicit", "disallow_explicit"]
+Direction = Literal["host_to_device", "device_to_host", "device_to_device"]
+
+EXPLICIT_WAITS = {"get", "explicit"}  # what a line asks for in so many words: x.get(), stream.synchronize()
 
 # what can be forbidden -> (what happened, what to do about it)
 FORBIDDEN: dict[str, tuple[str, str]] = {
@@ -44,6 +47,12 @@ FORBIDDEN: dict[str, tuple[str, str]] = {
     ),
 }
 _BY_RECORDER = {"copy", "dense_zeros"}
+_KNOWN: dict[str, tuple[object, ...]] = {
+    "what": tuple(FORBIDDEN),
+    "inside": (None, "pullback", "forward"),
+    "level": ("allow", "log", "disallow", "log_explicit", "disallow_explicit"),
+    "direction": (None, "host_to_device", "device_to_host", "device_to_device"),
+}
 
 
 @dataclass(frozen=True)
@@ -53,25 +62,46 @@ class Guard:
     what: What
     inside: Inside | None
     level: Level
+    direction: Direction | None
+
+    def is_about(self, what: str, inside: str, detail: str) -> bool:
+        """Whether it decides what is done about this."""
+        return (
+            self.what == what
+            and self.inside in {None, inside}
+            and (self.direction is None or what != "transfer" or self.direction == detail)
+        )
 
 
 ACTIVE: ContextVar[tuple[Guard, ...]] = ContextVar("ACTIVE", default=())
 
 
 @contextmanager
-def forbid(what: What, *, inside: Inside | None = None, level: Level = "raise") -> Iterator[None]:
-    """Let nothing of one kind happen in this block; also a decorator.
+def forbid(
+    what: What,
+    *,
+    inside: Inside | None = None,
+    level: Level = "disallow_explicit",
+    direction: Direction | None = None,
+    strict: bool = False,
+) -> Iterator[None]:
+    """Let nothing of one kind happen in this block, in this thread; also a decorator. The levels are those of JAX's transfer guard.
 
     Parameters
     ----------
     what : ``"host_sync"``, ``"transfer"``, ``"copy"`` or ``"dense_zeros"``
     inside : ``"pullback"`` looks only at what pullbacks do, ``"forward"`` only at everything else; None at all
-    level : ``"raise"`` an error at the line, ``"warn"`` there, or ``"log"`` to the logger ``gradviz``
+    level : ``"disallow_explicit"`` stops all of it. ``"disallow"`` lets pass what a line asks for in so many words (``x.get()``,
+        ``xp.asarray(host)``, ``stream.synchronize()``, ``x.copy()``) and stops the rest (``float(x)``, ``x[mask]``). ``"log_explicit"``
+        and ``"log"`` write to the logger ``gradviz`` instead. ``"allow"`` lifts a guard around it: the innermost one decides
+    direction : of transfers, only ``"host_to_device"``, ``"device_to_host"`` or ``"device_to_device"``; None for all
+    strict : stop also the waits that libraries make by themselves. On a GPU the block is captured into a CUDA graph, in which none can
+        be made, and run as one at its end; what CuPy cannot capture (cuBLAS, cuSOLVER) is refused as well
 
     Raises
     ------
     ForbiddenError
-        it happened, and ``level`` is ``"raise"``
+        it happened, and ``level`` disallows it
 
     Examples
     --------
@@ -82,17 +112,21 @@ def forbid(what: What, *, inside: Inside | None = None, level: Level = "raise") 
     Traceback (most recent call last):
     gradviz.errors.ForbiddenError: host_sync (float) is forbidden here, but the host waited for the device at ...
     """
-    for name, value, known in (("what", what, FORBIDDEN), ("inside", inside, (None, "pullback", "forward")),
-                               ("level", level, ("raise", "warn", "log"))):  # fmt: skip
-        if value not in known:
-            raise GradvizError(f"forbid({name}={value!r}) is not known; {name} is one of {', '.join(map(repr, known))}")
-    active = ACTIVE.set((*ACTIVE.get(), Guard(what, inside, level)))
-    listening = LISTENER.set(_Watch()) if LISTENER.get() is None else None
+    for name, value in (("what", what), ("inside", inside), ("level", level), ("direction", direction)):
+        if value not in _KNOWN[name]:
+            known = ", ".join(map(repr, _KNOWN[name]))
+            raise GradvizError(f"forbid({name}={value!r}) is not known; {name} is one of {known}")
+    if strict and what != "host_sync":
+        raise GradvizError(f"forbid({what!r}, strict=True) means nothing: strict is about waits, what='host_sync'")
+    active = ACTIVE.set((*ACTIVE.get(), Guard(what, inside, level, direction)))
     try:
-        yield
+        with ExitStack() as stack:
+            if LISTENER.get() is None:
+                stack.enter_context(listen(_Watch()))
+            if strict:
+                stack.enter_context(strictly(_stopped))
+            yield
     finally:
-        if listening is not None:
-            LISTENER.reset(listening)
         ACTIVE.reset(active)
 
 
@@ -101,20 +135,25 @@ def recorder_wanted() -> bool:
     return any(guard.what in _BY_RECORDER for guard in ACTIVE.get())
 
 
-def check(what: str, detail: str = "", in_pullback: bool | None = None) -> None:
+def check(what: str, detail: str = "", explicit: bool = False, *, in_pullback: bool | None = None) -> None:
     """Tell the guards of this context that something is about to happen, or just did.
 
     Parameters
     ----------
     what : one of `FORBIDDEN`
     detail : which trigger, direction or reason
+    explicit : a line asked for it in so many words
     in_pullback : whether a pullback runs; None to find out
     """
-    if detail == "allocation":  # the driver's own wait, not the program's
+    active = ACTIVE.get()
+    if not active or detail == "allocation":  # the driver's own wait, not the program's
         return
-    for guard in ACTIVE.get():
-        if guard.what == what and (guard.inside is None or _inside(in_pullback) == guard.inside):
-            _speak(guard, detail, _inside(in_pullback))
+    inside = _inside(in_pullback)
+    for guard in reversed(active):
+        if guard.is_about(what, inside, detail):
+            if guard.level != "allow" and (not explicit or guard.level.endswith("_explicit")):
+                _speak(guard, detail, inside)
+            return
 
 
 def _inside(in_pullback: bool | None) -> str:
@@ -137,24 +176,46 @@ def _speak(guard: Guard, detail: str, inside: str) -> None:
     subject = f"{guard.what} ({detail.replace('_', ' ')})" if detail else guard.what
     place = (f" at {where}" if where else "") + (", in a pullback" if inside == "pullback" else "")
     text = f"{subject} is forbidden here, but {happened}{place}. {remedy}"
-    if guard.level == "raise":
+    if guard.level.startswith("disallow"):
         raise ForbiddenError(text)
-    if guard.level == "warn":
-        file, _, line = where.rpartition(":")
-        warnings.warn_explicit(text, RuntimeWarning, file or where, int(line) if file else 0)
-    else:
-        logging.getLogger("gradviz").warning(text)
+    logging.getLogger("gradviz").warning(text)
+
+
+def _stopped(why: str) -> ForbiddenError:
+    """The error for what a captured stream refused."""
+    where = user_line()
+    happened, remedy = FORBIDDEN["host_sync"]
+    return ForbiddenError(
+        f"host_sync (strict) is forbidden here, but something{f' at {where}' if where else ''} cannot be captured: {why}. Either "
+        f"{happened}, or a library was called that CuPy captures nothing of. {remedy}"
+    )
 
 
 class _Watch:
     """Listens to devices only for the guards' sake, where nobody records."""
 
-    def kernel(self, name: str, stream: str, start_ns: int, end_ns: int, nbytes: int) -> None: ...
+    def place(self) -> int:
+        return -1
 
-    def sync(self, trigger: str, stream: str, start_ns: int, end_ns: int, nbytes: int, value: object) -> None:
-        check("host_sync", trigger)
+    def kernel(
+        self, name: str, stream: str, start_ns: int, end_ns: int, nbytes: int, place: int | None = None
+    ) -> None: ...
+
+    def sync(
+        self,
+        trigger: str,
+        stream: str,
+        start_ns: int,
+        end_ns: int,
+        nbytes: int,
+        value: object,
+        place: int | None = None,
+    ) -> None:
+        check("host_sync", trigger, trigger in EXPLICIT_WAITS)
+
+    def compiled(self, name: str, start_ns: int, end_ns: int) -> None: ...
 
     def transfer(self, direction: str, reason: str, stream: str, start_ns: int, end_ns: int, nbytes: int) -> None:
-        check("transfer", direction)
+        check("transfer", direction, reason == "explicit")
 
     def alloc(self, owner: object, nbytes: int, reserved_nbytes: int, from_pool: bool, time_ns: int) -> None: ...

@@ -14,6 +14,7 @@ from gradviz.record.reference import Ref
 from gradviz.record.rows import BUFFER, Rows
 from gradviz.record.scribe import Scribe
 from gradviz.record.source import Lines
+from gradviz.record.stopwatch import time_on_device
 
 ndarray = np.ndarray
 MAX_EVENTS = 20_000_000
@@ -21,7 +22,7 @@ MAX_EVENTS = 20_000_000
 
 SHARED = (
     "numbers", "lock", "strings", "lines", "lanes", "lane_ids", "live", "dead", "dead_small", "made", "freed", "freed_ns",
-    "described", "descriptions", "handed", "devices",
+    "described", "descriptions", "handed", "devices", "stopwatch",
 )  # fmt: skip
 
 
@@ -33,9 +34,15 @@ class Recording:
     """
 
     def __init__(
-        self, label: str = "", outer: Recording | None = None, target: Any = None, max_events: int = MAX_EVENTS
+        self,
+        label: str = "",
+        outer: Recording | None = None,
+        target: Any = None,
+        max_events: int = MAX_EVENTS,
+        check: str | None = None,
     ) -> None:
         self.label = label
+        self.check = check or (outer.check if outer is not None else None)  # what else is looked at; see `profile`
         self.outer = outer
         self.target = target  # device that arguments are moved to
         self.max_events = max_events
@@ -57,6 +64,7 @@ class Recording:
             self.described: dict[int, int] = {}  # device buffer -> description, known only after its allocation
             self.handed: set[int] = set()  # buffers given to the user
             self.devices: dict[str, Any] = {}
+            self.stopwatch: Any = None  # times work on a real device
         else:
             for name in SHARED:
                 setattr(self, name, getattr(outer, name))
@@ -124,6 +132,10 @@ class Recording:
             self.devices[device.name] = device
             if device.simulated:
                 self.use_clock(device)
+            elif self.stopwatch is None and (stopwatch := device.stopwatch()) is not None:
+                self.stopwatch = stopwatch
+                for scribe in self.scribes:
+                    time_on_device(scribe, stopwatch)
         return device
 
     def buffer(self, value: Any) -> int:

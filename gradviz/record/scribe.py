@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradviz.record import guard
+from gradviz.record.births import Births
 from gradviz.record.denormals import denormals
 from gradviz.record.events import Direction, Flag, Kind, Reason, State, Trigger, Use
 from gradviz.record.rows import A_SAVED, CONTRIBUTION, COPY, EVENT, INHERITED, OUT_MADE, OUT_SAVED, SYNC, USE, Rows
 from gradviz.record.short import SAMPLED, SAMPLED_ALL, short_call, short_pull
 from gradviz.record.span import Span
+from gradviz.record.stopwatch import time_on_device
 
 if TYPE_CHECKING:
     from gradviz.record.recording import Recording
@@ -63,12 +65,22 @@ class Scribe:
         self.spans: list[tuple[int, int, int, str]] = []  # number, start, parent, name
         self.quick = short_call(self)
         self.pull = short_pull(self)
+        self.births = Births(self, recording.check) if recording.check in ("nan", "denormals") else None
         recording.scribes.append(self)
+        if recording.stopwatch is not None:
+            time_on_device(self, recording.stopwatch)
+
+    @property
+    def on_device(self) -> int:
+        """The flag of times that a real device measured."""
+        return int(Flag.DEVICE_TIMED) if self.recording.device is None else 0
 
     def use_clock(self) -> None:
         """The recording has changed its clock."""
         self.clock = self.recording.clock
         self.pull = short_pull(self)
+        if self.births is not None:
+            self.births.between()
         self.join()
         self.real_until = len(self.events), len(self.calls), len(self.pulls)
 
@@ -164,6 +176,16 @@ class Scribe:
             self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (start - entered + self.clock() - end)
         return out
 
+    def ran(self, name: str, start_ns: int, end_ns: int, values: Any, made: Any, site: int) -> None:
+        """A step of a plan, which stands for many calls, has run: what it read, and the arrays it wrote."""
+        number = next(self.recording.numbers)
+        first, *more = made or [None]
+        self._finish(number, name, start_ns, end_ns, values, first, 0, site, 0)
+        for array in more:
+            buffer, _ = self.recording.output(array, number)
+            if buffer >= 0:
+                self.uses.append(USE(number, buffer, MAKE))
+
     def call_plain(self, function: Any, args: Any, kwargs: Any) -> Any:
         """A call through which no gradient flows."""
         return self.call(getattr(function, "__name__", str(function)), lambda *args: function(*args, **kwargs), args)
@@ -244,7 +266,7 @@ class Scribe:
 
     def copy(self, reason: Reason, source: Any, because: int = -1) -> Any:
         """Copy an array, and write down why."""
-        guard.check("copy", reason.name.lower(), self.call_number >= 0)
+        guard.check("copy", reason.name.lower(), reason is Reason.EXPLICIT, in_pullback=self.call_number >= 0)
         start = self.clock()
         copied = source.copy(order="K")
         self.copied(reason, source, copied, start, self.clock(), because)
@@ -331,7 +353,7 @@ class Scribe:
                 self.uses.append(USE(number, buffer, MAKE if made else VIEW))
                 total += nbytes if made else 0
                 if useful * DENSE < nbytes:
-                    guard.check("dense_zeros", name, True)
+                    guard.check("dense_zeros", name, in_pullback=True)
             self.contributions.append(
                 CONTRIBUTION(
                     number,
@@ -373,19 +395,38 @@ class Scribe:
 
     # ---- what devices tell (gradviz.devices.protocol.Listener)
 
-    def kernel(self, name: str, stream: str, start_ns: int, end_ns: int, nbytes: int) -> None:
-        number = next(self.recording.numbers)
-        self._on_lane(number, Kind.KERNEL, name, stream, start_ns, end_ns, nbytes)
+    def place(self) -> int:
+        return self.call_number if self.call_number >= 0 else self.parent
 
-    def sync(self, trigger: str, stream: str, start_ns: int, end_ns: int, nbytes: int, value: object) -> None:
-        guard.check("host_sync", trigger, self.call_number >= 0)
+    def kernel(self, name: str, stream: str, start_ns: int, end_ns: int, nbytes: int, place: int | None = None) -> None:
+        number = next(self.recording.numbers)
+        self._on_lane(number, Kind.KERNEL, name, stream, start_ns, end_ns, nbytes, self.on_device, place)
+
+    def sync(
+        self,
+        trigger: str,
+        stream: str,
+        start_ns: int,
+        end_ns: int,
+        nbytes: int,
+        value: object,
+        place: int | None = None,
+    ) -> None:
+        if place is None:
+            guard.check("host_sync", trigger, trigger in guard.EXPLICIT_WAITS, in_pullback=self.call_number >= 0)
         number = next(self.recording.numbers)
         lane = self._stream(stream)
         self.syncs.append(SYNC(number, int(Trigger[trigger.upper()]), lane, nbytes, end_ns - start_ns, 2, 1))
-        self.write(number, int(Kind.SYNC), trigger, start_ns, end_ns, self.call_number, self.site(), nbytes, 0)
+        call, site = (self.call_number, self.site()) if place is None else (place, INHERITED)
+        flags = self.on_device if trigger == "hidden" else 0
+        self.write(number, int(Kind.SYNC), trigger, start_ns, end_ns, call, site, nbytes, flags)
+
+    def compiled(self, name: str, start_ns: int, end_ns: int) -> None:
+        number = next(self.recording.numbers)
+        self.write(number, int(Kind.COMPILE), name, start_ns, end_ns, self.call_number, self.site(), 0, 0)
 
     def transfer(self, direction: str, reason: str, stream: str, start_ns: int, end_ns: int, nbytes: int) -> None:
-        guard.check("transfer", direction, self.call_number >= 0)
+        guard.check("transfer", direction, reason == "explicit", in_pullback=self.call_number >= 0)
         number = next(self.recording.numbers)
         self.copies.append(
             COPY(
@@ -395,7 +436,7 @@ class Scribe:
         self._on_lane(number, Kind.COPY, reason.replace("_", " "), stream, start_ns, end_ns, nbytes)
 
     def alloc(self, owner: object, nbytes: int, reserved_nbytes: int, from_pool: bool, time_ns: int) -> None:
-        device = getattr(getattr(owner, "device", None), "name", None) or (
+        device = getattr(owner, "device_name", None) or (
             self.recording.device.name if self.recording.device else "host"
         )
         self.recording.track(owner, nbytes, reserved_nbytes, self.parent, int(from_pool), -1, device, time_ns)
@@ -404,11 +445,22 @@ class Scribe:
         return self.recording.lane(stream, 1, "")  # of which device may only show later
 
     def _on_lane(
-        self, number: int, kind: Kind, name: str, stream: str, start_ns: int, end_ns: int, nbytes: int
+        self,
+        number: int,
+        kind: Kind,
+        name: str,
+        stream: str,
+        start_ns: int,
+        end_ns: int,
+        nbytes: int,
+        flags: int = 0,
+        place: int | None = None,
     ) -> None:
         host, self.lane = self.lane, self._stream(stream)
         parent = self.parent
         self.parent = -1
-        call = self.call_number if self.call_number >= 0 else parent
-        self.write(number, int(kind), name, start_ns, end_ns, call, self.site(), nbytes, 0)
+        call = place if place is not None else self.call_number if self.call_number >= 0 else parent
+        self.write(
+            number, int(kind), name, start_ns, end_ns, call, self.site() if place is None else INHERITED, nbytes, flags
+        )
         self.lane, self.parent = host, parent

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from gradviz.devices.find import device as find_device
-from gradviz.devices.protocol import LISTENER
+from gradviz.devices.protocol import listen
+from gradviz.errors import GradvizError
 from gradviz.record.assemble import assemble
 from gradviz.record.collections import Collections
 from gradviz.record.current import CURRENT, OPEN, current_recorder
 from gradviz.record.recording import Recording
 from gradviz.report.profile import Profile
+
+Check = Literal["nan", "denormals", "constants"]
+CHECKS = (None, "nan", "denormals", "constants")
 
 
 class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
@@ -22,6 +26,9 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
     ----------
     label : a name for the run, shown in reports
     live : show the run in the notebook while it goes on
+    check : "nan" stops where the first NaN or infinity is made of finite numbers, forward or backward (`NotFiniteError`), "denormals" where
+        the first denormal is (`DenormalError`); "constants" compares plain arrays that pullbacks keep byte by byte before a gradient
+        is taken (`ChangedArrayError`). Of arrays on the host only
     device : a device that the array arguments of gradients are moved to, e.g. ``"sim:a100"``: the same program, on a simulated GPU
 
     Returns
@@ -55,8 +62,19 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
         made.__init__(**options)
         return made(function)
 
-    def __init__(self, function: Any = None, *, label: str = "", device: str | Any = None, live: bool = False) -> None:
+    def __init__(
+        self,
+        function: Any = None,
+        *,
+        label: str = "",
+        device: str | Any = None,
+        live: bool = False,
+        check: Check | None = None,
+    ) -> None:
+        if check not in CHECKS:
+            raise GradvizError(f"profile(check={check!r}) is not known; check is one of {', '.join(map(repr, CHECKS))}")
         self.label = label
+        self.check = check
         self.target = find_device(device) if isinstance(device, str) else device
         self.recording: Recording | None = None
         self.live = live
@@ -65,13 +83,15 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
     def __enter__(self) -> Profile:
         outer = CURRENT.get()
         outer = outer if outer is not None and outer.open else None
-        recording = self.recording = Recording(self.label, outer, self.target)
+        recording = self.recording = Recording(self.label, outer, self.target, check=self.check)
         if self.target is not None:
             recording.devices[self.target.name] = self.target
             if self.target.simulated:
                 recording.use_clock(self.target)
         OPEN.append(recording)
-        self.tokens = CURRENT.set(recording), LISTENER.set(recording.scribe())
+        self.token = CURRENT.set(recording)
+        self.listening = listen(recording.scribe())
+        self.listening.__enter__()
         self.collections = Collections(recording)
         self.collections.__enter__()
         taken = Profile.of_recording(recording, lambda: assemble(recording))
@@ -86,9 +106,8 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
         recording = self.recording
         assert recording is not None
         self.collections.__exit__()
-        current, listener = self.tokens
-        CURRENT.reset(current)
-        LISTENER.reset(listener)
+        self.listening.__exit__(None, None, None)
+        CURRENT.reset(self.token)
         OPEN.remove(recording)
         recording.close()
         if self.view is not None:
@@ -99,7 +118,7 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
 
         @functools.wraps(function)
         def profiled(*args: Any, **kwargs: Any) -> Any:
-            with profile(label=self.label or function.__name__, device=self.target) as p:
+            with profile(label=self.label or function.__name__, device=self.target, check=self.check) as p:
                 profiled.profile = p  # type: ignore[attr-defined]
                 return function(*args, **kwargs)
 

@@ -30,7 +30,7 @@ def einsum(
             return multiplied(a, b, plan)
     labels, kept, path = _parsed(subscripts, tuple(_shape(a) for a in arrays))
     if dtype is not None:
-        arrays = [np.astype(a, dtype) if hasattr(a, "dtype") else a for a in arrays]
+        arrays = [a.astype(dtype) if hasattr(a, "dtype") else a for a in arrays]
     return contract(arrays, labels, kept, path)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.devices.find import namespace
 from gradviz.engine.array import Array, bottom, constant
 from gradviz.engine.rule import CREATING, composed
 
@@ -17,11 +18,9 @@ def _like(function: Any) -> None:
 
 
 def _near(function: Any) -> None:
-    def make(near: Array, *args: Any, **kwargs: Any) -> Array:
-        plain = bottom(near)
-        return constant(
-            function(*args, **kwargs, like=plain) if hasattr(plain, "__array_function__") else function(*args, **kwargs)
-        )
+    def make(near: Array, *args: Any, **kwargs: Any) -> Array:  # NumPy passes on device=, which CuPy's do not take
+        kwargs = {name: value for name, value in kwargs.items() if name != "device" or value is not None}
+        return constant(getattr(namespace(bottom(near)), function.__name__)(*args, **kwargs))
 
     CREATING[function] = make
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.devices.find import namespace
+from gradviz.engine.array import bottom
 from gradviz.engine.rule import Rule, composed
 from gradviz.engine.slope import conj
 from gradviz.rules.coincidence import coupled, coupling, even_part, inverse, limit, must_vanish, skew_part
@@ -107,7 +109,7 @@ def eig_to_a(ct, a_like, out):
     to_w, to_v = ct
     w, v = out
     back = adjoint(v)
-    inner = np.zeros_like(v) if to_w is None else column(to_w) * np.eye(v.shape[-1], dtype=v.dtype, like=v)
+    inner = np.zeros_like(v) if to_w is None else column(to_w) * namespace(bottom(v)).eye(v.shape[-1], dtype=v.dtype)
     if to_v is not None:
         product = np.matmul(back, to_v)
         length = np.real(np.diagonal(product, 0, -2, -1))

@@ -290,15 +290,33 @@ def real_if_close(a, tol=100):
 # ---- replacing
 
 
+def parts(x: Any) -> tuple[Any, ...]:
+    return (np.real(x), np.imag(x)) if is_complex(x) else (x,)
+
+
 def nan_to_num_to_x(ct, x):
-    if not is_complex(x):
-        return np.where(np.isfinite(x), ct, 0)
-    return np.where(np.isfinite(np.real(x)), np.real(ct), 0) + 1j * np.where(np.isfinite(np.imag(x)), np.imag(ct), 0)
+    kept = [np.where(np.isfinite(part), to, 0) for part, to in zip(parts(x), parts(ct), strict=True)]
+    return kept[0] if len(kept) == 1 else kept[0] + 1j * kept[1]
+
+
+def nan_to_num_to_nan(ct, x):
+    return sum(np.where(np.isnan(part), to, 0) for part, to in zip(parts(x), parts(ct), strict=True))
+
+
+def nan_to_num_to_posinf(ct, x):
+    return sum(np.where(np.isposinf(part), to, 0) for part, to in zip(parts(x), parts(ct), strict=True))
+
+
+def nan_to_num_to_neginf(ct, x):
+    return sum(np.where(np.isneginf(part), to, 0) for part, to in zip(parts(x), parts(ct), strict=True))
 
 
 RULES[np.nan_to_num] = rule(
     lambda x, copy=True, nan=0.0, posinf=None, neginf=None: np.nan_to_num(x, True, nan, posinf, neginf),
     nan_to_num_to_x,
+    nan_to_num_to_nan,
+    nan_to_num_to_posinf,
+    nan_to_num_to_neginf,
     name="nan_to_num",
     elementwise=True,
 )
@@ -320,17 +338,18 @@ RULES[np.where] = rule(where, where_to_x, where_to_y, constant=("condition",), e
 
 
 def clip_to_a(ct, a, low, high):
-    inside = True if low is None else a >= low
-    return np.where(inside if high is None else inside & (a <= high), ct, 0)
+    inside = True if low is None else np.greater_equal(a, low)
+    return np.where(inside if high is None else inside & np.less_equal(a, high), ct, 0)
 
 
 def clip_to_low(ct, a, low, high):
-    below = a < low
-    return np.where(below if high is None else below & (low <= high), ct, 0)
+    below = np.less(a, low)
+    return np.where(below if high is None else below & np.less_equal(low, high), ct, 0)
 
 
 def clip_to_high(ct, a, low, high):
-    return np.where(a > high if low is None else (a > high) | (low > high), ct, 0)
+    above = np.greater(a, high)
+    return np.where(above if low is None else above | np.greater(low, high), ct, 0)
 
 
 def clipped(a, low, high):

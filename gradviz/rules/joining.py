@@ -42,13 +42,13 @@ def concatenate(
         pieces, axis = [np.ravel(piece) for piece in pieces], 0
     starts = tuple(accumulate((np.shape(piece)[axis] for piece in pieces), initial=0))
     joined = _concatenate(pieces, axis, starts)
-    return joined if dtype is None else np.astype(joined, dtype)
+    return joined if dtype is None else joined.astype(dtype)
 
 
 @composed(np.stack)
 def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     joined = _stack(_pieces(arrays), axis)
-    return joined if dtype is None else np.astype(joined, dtype)
+    return joined if dtype is None else joined.astype(dtype)
 
 
 def _pieces(arrays: Iterable[Any]) -> list[Any]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.devices.find import namespace
+from gradviz.engine.array import bottom
 from gradviz.engine.cotangent import unbroadcast
 from gradviz.engine.rule import Rule, composed, no_gradient, rule
 from gradviz.engine.slope import conj
@@ -51,7 +53,7 @@ def pinv_to_a(ct, a, out):
 
 
 def _pinv(a: Any, rcond: Any, hermitian: bool) -> Any:
-    return np.linalg.pinv(a, rcond, hermitian)
+    return np.linalg.pinv(a, rcond, True) if hermitian else np.linalg.pinv(a, rcond)  # CuPy has no hermitian
 
 
 _pseudoinverse = Rule(_pinv, name="pinv")
@@ -198,7 +200,7 @@ rule(np.linalg.lstsq, lstsq_to_a, lstsq_to_b, signature="a, b, rcond=None", outp
 @composed(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
     if n == 0:
-        return np.zeros_like(a) + np.eye(a.shape[-1], dtype=a.dtype, like=a)
+        return np.zeros_like(a) + namespace(bottom(a)).eye(a.shape[-1], dtype=a.dtype)
     if n < 0:
         a, n = np.linalg.inv(a), -n
     made = None

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.devices.find import namespace
 from gradviz.engine.array import bottom
-from gradviz.engine.cotangent import zeros
-from gradviz.engine.rule import RULES, Like, composed, no_gradient, rule
+from gradviz.engine.rule import composed, rule
 from gradviz.engine.slope import conj
-from gradviz.errors import MissingRuleError
 
 Axis = int | tuple[int, ...] | None
 NONE: Any = np._NoValue
@@ -90,29 +89,6 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=NONE, whe
     return sum_of(np.where(np.isnan(a), 0, a), axis, dtype, keepdims, initial, where)
 
 
-def sum_pieces_to_a(ct, a_like, starts, axis):
-    lengths: Any = np.diff(np.append(starts, a_like.shape[axis]))
-    pieces = np.repeat(ct, lengths, axis=axis)
-    shape = (*a_like.shape[:axis], int(starts[0]), *a_like.shape[axis + 1 :])
-    return np.concatenate([zeros(Like(shape, ct.dtype), ct), pieces], axis=axis)
-
-
-def add_pieces(a, starts, axis):
-    return np.add.reduceat(a, starts, axis=axis)
-
-
-sum_pieces = rule(add_pieces, sum_pieces_to_a, name="add.reduceat", linear="each")
-
-
-@composed(np.add.reduceat)
-def add_reduceat(a, indices, axis=0, dtype=None, out=None):
-    starts = np.asarray(bottom(indices))
-    if np.any(np.diff(starts) <= 0):
-        raise MissingRuleError("np.add.reduceat has a derivative in gradviz only for indices that increase.")
-    (axis,) = axes_of(axis, a.ndim)
-    return sum_pieces(a if dtype is None else np.astype(a, dtype), starts, axis)
-
-
 # ---- means
 
 
@@ -148,19 +124,25 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     return mean(a, axis, dtype, None, keepdims, where=present if where is True or where is NONE else present & where)
 
 
+def weights_like(a: Any, weights: Any, axis: Axis) -> Any:
+    """Weights for each entry, where those for the named axes are given."""
+    if np.shape(weights) == np.shape(a):
+        return weights
+    axes = axes_of(axis, np.ndim(a))
+    if axis is None or np.shape(weights) != tuple(a.shape[i] for i in axes):
+        raise TypeError("weights must have the shape of a, or the lengths of its axes named by axis=")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    weights = np.reshape(np.transpose(weights, order), [n if i in axes else 1 for i, n in enumerate(a.shape)])
+    return np.broadcast_to(weights, np.shape(a))
+
+
 @composed(np.average)
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     if weights is None:
         result = mean(a, axis, None, None, keepdims)
         scale = count_of(np.shape(a), axis)
     else:
-        if np.shape(weights) != np.shape(a):
-            axes = axes_of(axis, np.ndim(a))
-            if axis is None or np.shape(weights) != tuple(a.shape[i] for i in axes):
-                raise TypeError("weights must have the shape of a, or the lengths of its axes named by axis=")
-            order = sorted(range(len(axes)), key=axes.__getitem__)
-            weights = np.reshape(np.transpose(weights, order), [n if i in axes else 1 for i, n in enumerate(a.shape)])
-            weights = np.broadcast_to(weights, np.shape(a))
+        weights = weights_like(a, weights, axis)
         scale = np.sum(weights, axis=axis, keepdims=plain(keepdims))
         result = np.sum(a * weights, axis=axis, keepdims=plain(keepdims)) / scale
     return (result, np.broadcast_to(scale, np.shape(result))) if returned else result
@@ -198,19 +180,21 @@ def sum_of_squares(a: Any) -> Any:
     return np.real(a) ** 2 + np.imag(a) ** 2 if a.dtype.kind == "c" else a * a
 
 
-def var_where(a: Any, axis: Axis, dtype: Any, ddof: float, keepdims: Any, where: Any) -> Any:
-    centre = mean(a, axis, dtype, None, True, where=where)
-    squares = sum_of_squares(np.where(where, a - centre, 0))
-    result = total(squares, axis, None, plain(keepdims))
+def var_where(a: Any, axis: Axis, dtype: Any, ddof: float, keepdims: Any, where: Any, centre: Any = NONE) -> Any:
+    """About the mean of what ``where`` leaves, or about a centre that was given."""
+    apart = a - (mean(a, axis, dtype, None, True, where=where) if centre is NONE else centre)
+    if where is True or where is NONE:
+        return total(sum_of_squares(apart), axis, None, plain(keepdims)) / (count_of(np.shape(a), axis) - ddof)
+    result = total(sum_of_squares(np.where(where, apart, 0)), axis, None, plain(keepdims))
     return result / (counted(a, where, axis, plain(keepdims), result.dtype) - ddof)
 
 
 @composed(np.var)
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NONE, correction=NONE):
     ddof = ddof if correction is NONE else correction
-    if where is True or where is NONE:
+    if mean is NONE and (where is True or where is NONE):
         return variance(a, axis, dtype, ddof, plain(keepdims))
-    return var_where(a, axis, dtype, ddof, keepdims, where)
+    return var_where(a, axis, dtype, ddof, keepdims, where, mean)
 
 
 def root(value: Any) -> Any:
@@ -222,22 +206,21 @@ def root(value: Any) -> Any:
 @composed(np.std)
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NONE, correction=NONE):
     ddof = ddof if correction is NONE else correction
-    if where is True or where is NONE:
+    if mean is NONE and (where is True or where is NONE):
         return deviation(a, axis, dtype, ddof, plain(keepdims))
-    return root(var_where(a, axis, dtype, ddof, keepdims, where))
+    return root(var_where(a, axis, dtype, ddof, keepdims, where, mean))
 
 
 @composed(np.nanvar)
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NONE, correction=NONE):
     ddof = ddof if correction is NONE else correction
-    return var_where(
-        a, axis, dtype, ddof, keepdims, ~np.isnan(a) if where is True or where is NONE else ~np.isnan(a) & where
-    )
+    present = ~np.isnan(a) if where is True or where is NONE else ~np.isnan(a) & where
+    return var_where(a, axis, dtype, ddof, keepdims, present, mean)
 
 
 @composed(np.nanstd)
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NONE, correction=NONE):
-    return root(nanvar(a, axis, dtype, None, ddof, keepdims, where=where, correction=correction))
+    return root(nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
 # ---- products
@@ -307,11 +290,27 @@ def extremum_to_a(ct, out, a, axis, keepdims):
     return np.where(holds, ct / np.sum(holds, axis=axis, keepdims=True, dtype=ct.dtype), 0)
 
 
-def extremum(ufunc: np.ufunc, name: str, *functions: Any) -> Callable[..., Any]:
+def without_nan(extreme: Any, worst: float) -> Callable[..., Any]:
+    """`np.nanmax` and `np.nanmin` on a device: CuPy's own read a value back, to warn of rows that are all NaN."""
+
+    def reduce(a: Any, axis: Axis, keepdims: bool) -> Any:
+        missing = np.isnan(a)
+        found = extreme(np.where(missing, worst, a), axis=axis, keepdims=keepdims)
+        return np.where(np.all(missing, axis=axis, keepdims=keepdims), np.nan, found).astype(a.dtype)
+
+    return reduce
+
+
+def extremum(
+    ufunc: np.ufunc, name: str, *functions: Any, on_device: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     """Enter the reduction by a ufunc that picks one of its arguments, and the functions that are that reduction."""
+    elsewhere = on_device or functions[0]
 
     def pick(a, axis=None, keepdims=False):
-        return ufunc.reduce(a, axis=axis, keepdims=keepdims)
+        if namespace(bottom(a)) is np:
+            return ufunc.reduce(a, axis=axis, keepdims=keepdims)
+        return elsewhere(a, axis=axis, keepdims=keepdims)  # CuPy's ufuncs reduce sums and products only
 
     found = rule(pick, extremum_to_a, name=name)
 
@@ -343,39 +342,10 @@ def extremum(ufunc: np.ufunc, name: str, *functions: Any) -> Callable[..., Any]:
 
 max_of = extremum(np.maximum, "max", np.max, np.amax)
 min_of = extremum(np.minimum, "min", np.min, np.amin)
-extremum(np.fmax, "nanmax", np.nanmax)
-extremum(np.fmin, "nanmin", np.nanmin)
+extremum(np.fmax, "nanmax", np.nanmax, on_device=without_nan(np.max, -math.inf))
+extremum(np.fmin, "nanmin", np.nanmin, on_device=without_nan(np.min, math.inf))
 
 
 @composed(np.ptp)
 def ptp(a, axis=None, out=None, keepdims=False):
     return max_of(a, axis, keepdims, None, True) - min_of(a, axis, keepdims, None, True)
-
-
-# ---- logarithms of sums, lengths
-
-
-def shares(exp: np.ufunc) -> Callable[..., Any]:
-    def reduce_to_a(ct, out, a, axis, keepdims):
-        out = spread(out, axis, keepdims)
-        return exp(a - np.where(out == -math.inf, 0, out)) * spread(ct, axis, keepdims)
-
-    return reduce_to_a
-
-
-def hypot_reduce_to_a(ct, out, a, axis, keepdims):
-    return a * spread(ct / np.where(out == 0, math.inf, out), axis, keepdims)
-
-
-def reduces(ufunc: np.ufunc, pullback: Callable[..., Any]) -> None:
-    RULES[ufunc.reduce] = rule(
-        lambda a, axis=0, dtype=None, keepdims=False: ufunc.reduce(a, axis=axis, dtype=dtype, keepdims=keepdims),
-        pullback,
-        name=f"{ufunc.__name__}.reduce",
-    )
-
-
-reduces(np.logaddexp, shares(np.exp))
-reduces(np.logaddexp2, shares(np.exp2))
-reduces(np.hypot, hypot_reduce_to_a)
-no_gradient(np.logical_and.reduce, np.logical_or.reduce, np.logical_xor.reduce)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import bottom
+from gradviz.engine.cotangent import unbroadcast
 from gradviz.engine.rule import RULES, composed, rule
+from gradviz.rules.joining import gathered
 from gradviz.rules.reductions import NONE, axes_of
 from gradviz.rules.scans import part
 from gradviz.rules.statistics import in_dtype
@@ -18,7 +20,7 @@ from gradviz.rules.statistics import in_dtype
 def as_piece(value: Any, a: Any, axis: int) -> Any:
     """``value`` as a piece that can be joined to ``a``: a scalar becomes a slice of length 1."""
     if np.ndim(value):
-        return value
+        return gathered(value)
     return np.full_like(
         a[part(axis, 0, 1)], value, dtype=value.dtype if hasattr(value, "dtype") else np.dtype(type(value))
     )
@@ -26,6 +28,7 @@ def as_piece(value: Any, a: Any, axis: int) -> Any:
 
 @composed(np.diff)
 def diff(a, n=1, axis=-1, prepend=NONE, append=NONE):
+    a = gathered(a)
     (axis,) = axes_of(axis, np.ndim(a))
     parts = [as_piece(piece, a, axis) for piece in (prepend, a, append) if piece is not NONE]
     a = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
@@ -45,6 +48,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 @composed(np.gradient)
 def gradient(f, *varargs: Any, axis=None, edge_order=1):
+    f, varargs = gathered(f), tuple(gathered(spacing) for spacing in varargs)
     axes = axes_of(axis, np.ndim(f))
     spacings = (
         [1.0] * len(axes)
@@ -86,6 +90,7 @@ def slopes_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
 
 @composed(np.trapezoid)
 def trapezoid(y, x=None, dx=1.0, axis=-1):
+    y, x = gathered(y), None if x is None else gathered(x)
     (axis,) = axes_of(axis, np.ndim(y))
     if x is None:
         widths = dx
@@ -98,6 +103,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 @composed(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
+    x, xp, fp = gathered(x), gathered(xp), gathered(fp)
     if period is not None:
         x, xp = np.remainder(x, period), np.remainder(xp, period)
         order = np.argsort(xp)
@@ -116,14 +122,36 @@ def unwrap_to_p(ct):
     return ct
 
 
+def unwrap_to_period(ct, p, out, period):
+    """The whole number of periods that each entry was moved by."""
+    return unbroadcast(ct * np.rint((out - p) / period), np.shape(period))
+
+
 def unwrapped(p, discont=None, axis=-1, *, period=2 * np.pi):
     return np.unwrap(p, discont, axis, period=period)
 
 
-RULES[np.unwrap] = rule(unwrapped, unwrap_to_p, name="unwrap")
+RULES[np.unwrap] = rule(unwrapped, unwrap_to_p, unwrap_to_period, name="unwrap")
 
 
-# ---- convolution, polynomials
+# ---- windows, convolution
+
+
+@composed(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(x, window_shape, axis: Any = None, **options: Any):
+    """The windows as a copy, one axis after the other."""
+    lengths = tuple(window_shape) if hasattr(window_shape, "__len__") else (window_shape,)
+    axes = axes_of(tuple(axis) if np.ndim(axis) else axis, np.ndim(x))
+    if len(axes) != len(lengths):
+        raise ValueError("Must provide matching length window_shape and axis")
+    for along, length in zip(axes, lengths, strict=True):
+        count = x.shape[along] - length + 1
+        if count < 1:
+            raise ValueError("window shape cannot be larger than input array shape")
+        numbers = np.reshape(np.add.outer(np.arange(count), np.arange(length)), -1)
+        shape = (*x.shape[:along], count, length, *x.shape[along + 1 :])
+        x = np.moveaxis(np.reshape(x[(*(slice(None),) * along, numbers)], shape), along + 1, -1)
+    return x
 
 
 def convolve_to_a(ct, v):
@@ -150,11 +178,3 @@ def convolve(a, v, mode="full"):
 @composed(np.correlate)
 def correlate(a, v, mode="valid"):
     return convolve(a, np.conj(v[::-1]), mode)
-
-
-@composed(np.polyval)
-def polyval(p, x):
-    value = np.zeros_like(x)
-    for k in range(len(p)):
-        value = value * x + p[k]
-    return value

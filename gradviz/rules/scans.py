@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.rule import RULES, composed, rule
+from gradviz.devices.find import namespace
+from gradviz.engine.array import bottom
+from gradviz.engine.rule import composed, rule
 from gradviz.engine.slope import conj
-from gradviz.rules.elementwise import gap, gap2, win
 from gradviz.rules.reductions import axes_of, given
 
 
@@ -119,54 +120,10 @@ def from_the_start(made: Callable[..., Any], first: int) -> Callable[..., Any]:
         if not include_initial:
             return result
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-        return np.concatenate([np.full(shape, first, dtype=result.dtype, like=x), result], axis=axis)
+        return np.concatenate([namespace(bottom(x)).full(shape, first, dtype=result.dtype), result], axis=axis)
 
     return cumulative
 
 
 composed(np.cumulative_sum)(from_the_start(cumulated, 0))
 composed(np.cumulative_prod)(from_the_start(multiplied, 1))
-
-
-# ---- other accumulations
-
-
-def accumulates(ufunc: np.ufunc, to_new: Callable[..., Any], to_carried: Callable[..., Any]) -> None:
-    """Enter ``ufunc.accumulate``, by the slopes of the ufunc in the new entry and in what is carried.
-
-    Both slopes are functions of (new, carried, out).
-    """
-
-    def accumulate_to_a(ct, out, a, axis):
-        (axis,) = axes_of(axis, a.ndim)
-        carried, rest = out[part(axis, 0, -1)], part(axis, 1)
-        slope_of_new = to_new(a[rest], carried, out[rest])
-        first = np.ones_like(ct[part(axis, 0, 1)])
-        slope_of_carried = np.concatenate([first, to_carried(a[rest], carried, out[rest])], axis=axis)
-        return np.concatenate([first, slope_of_new], axis=axis) * carried_back(ct, slope_of_carried, axis)
-
-    RULES[ufunc.accumulate] = rule(
-        lambda a, axis=0, dtype=None: ufunc.accumulate(a, axis, dtype),
-        accumulate_to_a,
-        name=f"{ufunc.__name__}.accumulate",
-    )
-
-
-def extremes(ufunc: np.ufunc, above: np.ufunc, level: np.ufunc) -> None:
-    accumulates(
-        ufunc,
-        lambda new, carried, out: win(above(new, carried), level(new, carried), new, carried),
-        lambda new, carried, out: win(above(carried, new), level(carried, new), new, carried),
-    )
-
-
-extremes(np.maximum, np.greater, np.greater_equal)
-extremes(np.minimum, np.less, np.less_equal)
-accumulates(
-    np.logaddexp, lambda new, carried, out: np.exp(gap(new, out)), lambda new, carried, out: np.exp(gap(carried, out))
-)
-accumulates(
-    np.logaddexp2,
-    lambda new, carried, out: np.exp2(gap2(new, out)),
-    lambda new, carried, out: np.exp2(gap2(carried, out)),
-)

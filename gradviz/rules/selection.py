@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import bottom
-from gradviz.engine.call import call_without_gradient
 from gradviz.engine.cotangent import zeros
 from gradviz.engine.rule import Like, composed, rule
 from gradviz.rules.reductions import axes_of
@@ -32,7 +31,10 @@ def pick_along(a, order, axis):
 def place_along(values, order, axis, length):
     """The entries back where `pick_along` took them, in zeros."""
     whole = zeros(Like((*values.shape[:axis], length, *values.shape[axis + 1 :]), values.dtype), values)
-    np.put_along_axis(whole, order, values, axis)
+    if type(whole) is np.ndarray:
+        np.put_along_axis(whole, order, values, axis)
+    else:  # CuPy 13 has no such function
+        whole[along(whole.shape, order, axis)] = values
     return whole
 
 
@@ -51,6 +53,12 @@ def flat(a: Any, axis: int | None) -> tuple[Any, int]:
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     a, axis = flat(a, axis)
     return pick(a, np.argsort(a, axis=axis, kind="stable" if stable else kind), axis)
+
+
+@composed(np.sort_complex)
+def sort_complex(a):
+    ordered = np.sort(a)
+    return ordered if ordered.dtype.kind == "c" else np.astype(ordered, np.result_type(ordered.dtype, complex))
 
 
 @composed(np.partition)
@@ -109,6 +117,18 @@ def extract(condition, arr):
     return np.ravel(arr)[beside(arr, np.flatnonzero(bottom(condition)))]
 
 
+@composed(np.trim_zeros)
+def trim_zeros(filt, trim: Any = "fb", axis=None):
+    plain = bottom(filt)
+    options = {} if axis is None else {"axis": axis}  # CuPy has no axis
+    kept = np.trim_zeros(plain, trim, **options).shape
+    in_front = "f" in trim.lower()
+    starts = [
+        n - m if in_front else 0 for n, m in zip(plain.shape, np.trim_zeros(plain, "f", **options).shape, strict=True)
+    ]
+    return filt[tuple(slice(start, start + n) for start, n in zip(starts, kept, strict=True))]
+
+
 @composed(np.select)
 def select(condlist, choicelist, default=0):
     if len(condlist) != len(choicelist) or not condlist:
@@ -121,7 +141,7 @@ def select(condlist, choicelist, default=0):
 
 @composed(np.choose)
 def choose(a, choices, out=None, mode="raise"):
-    number, count = bottom(a), len(choices)
+    number, count = np.asarray(a) if isinstance(a, list | tuple) else bottom(a), len(choices)
     if mode == "wrap":
         number = number % count
     elif mode == "clip":
@@ -150,21 +170,3 @@ def piecewise(x, condlist, funclist, *args: Any, **kw: Any):
         if chosen.size:
             result[condition] = function(chosen, *args, **kw) if callable(function) else function
     return result
-
-
-@composed(np.bincount)
-def bincount(x, /, weights=None, minlength=0):
-    counts = call_without_gradient(np.bincount, (x, None, minlength), {})
-    if weights is None:
-        return counts
-    sums = np.zeros(counts.shape, float, like=weights)
-    np.add.at(sums, x, weights)
-    return sums
-
-
-@composed(np.unique)
-def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, **options: Any):
-    _, first, *others = np.unique(bottom(ar), True, return_inverse, return_counts, axis, **options)
-    values = np.ravel(ar)[first] if axis is None else np.take(ar, first, axis)
-    found = (values, *([first] if return_index else []), *others)
-    return found if len(found) > 1 else values

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array, bottom
+from gradviz.engine.array import Array, bottom, is_number
 from gradviz.engine.call import call_without_gradient
 from gradviz.engine.cotangent import unbroadcast, zeros
 from gradviz.engine.rule import Like, Rule, composed, rule
@@ -158,6 +158,8 @@ _atleast(np.atleast_3d, lambda a: a if a.ndim > 2 else np.reshape(a, ((1, a.size
 
 @composed(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
+    if not isinstance(m, np.ndarray) and is_number(m):
+        return +m
     axes = range(m.ndim) if axis is None else _axes(axis, m.ndim)
     return m[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(m.ndim))]
 
@@ -226,7 +228,7 @@ composed(np.diagflat)(lambda v, k=0: np.diag(np.ravel(v), k))
 @composed(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     total = np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1)
-    return total if dtype is None else np.astype(total, dtype)
+    return total if dtype is None else total.astype(dtype)
 
 
 composed(np.linalg.trace)(lambda x, /, *, offset=0, dtype=None: np.trace(x, offset, -2, -1, dtype))
@@ -336,7 +338,7 @@ def positions(n: int, near: Any) -> Any:
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    x = np.astype(x, np.promote_types(x.dtype, int), copy=False)
+    x = x.astype(np.promote_types(x.dtype, int), copy=False)
     powers = [np.ones_like(x)]
     for _ in range(1, x.size if N is None else N):
         powers.append(powers[-1] * x if len(powers) > 1 else x)
@@ -363,11 +365,11 @@ def linspace(
     near = start if isinstance(start, Array) else stop
     gaps = num - 1 if endpoint else num
     step = (stop - start) / gaps if gaps > 0 else (stop - start) * np.nan
-    place = np.astype(positions(num, near), step.dtype)
+    place = positions(num, near).astype(step.dtype)
     place = np.reshape(place, (num,) + (1,) * step.ndim)
     made = start + place * step if gaps > 0 else start + place * (stop - start)
     made = made if axis == 0 else np.moveaxis(made, 0, axis)
-    made = made if dtype is None else np.astype(made, dtype)
+    made = made if dtype is None else made.astype(dtype)
     return (made, step) if retstep else made
 
 
@@ -376,21 +378,20 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
     made = np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
-    return made if dtype is None else np.astype(made, dtype)
+    return made if dtype is None else made.astype(dtype)
 
 
 @composed(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Between numbers of one sign; in double precision, as NumPy's."""
     start, stop = (
-        np.astype(x, np.promote_types(x.dtype, np.float64), copy=False) if hasattr(x, "dtype") else x
-        for x in (start, stop)
+        x.astype(np.promote_types(x.dtype, np.float64), copy=False) if hasattr(x, "dtype") else x for x in (start, stop)
     )
     ratio = stop / start
     exponents = np.linspace(np.zeros_like(ratio), np.ones_like(ratio), num, endpoint)
     made = start * np.power(ratio, exponents)
     made = made if axis == 0 else np.moveaxis(made, 0, axis)
-    return made if dtype is None else np.astype(made, dtype)
+    return made if dtype is None else made.astype(dtype)
 
 
 @composed(np.resize)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array, bottom, constant
+from gradviz.engine.call import nested, stacked
 from gradviz.engine.cotangent import add_at, fit, lifted
 from gradviz.engine.mutate import assign
 from gradviz.engine.rule import RULES, composed, rule
@@ -22,13 +23,16 @@ def writable(array: Any, name: str) -> None:
         )
 
 
+def joined(values: Any) -> Any:
+    """Values to be written; a list of traced ones as an array."""
+    return stacked(values) if type(values) in (list, tuple) and nested(values) else values
+
+
 def repeated(values: Any, numbers: Any) -> Any:
     """The values with these numbers, begun anew when they run out."""
     if np.ndim(values) == 0:
         return values
     values = np.ravel(values)
-    if not values.size:
-        raise ValueError("Cannot insert from an empty array!")
     return values[numbers % values.size]
 
 
@@ -41,6 +45,9 @@ def copyto(dst, src, casting="same_kind", where=True):
 @composed(np.put)
 def put(a, ind, v, mode="raise"):
     writable(a, "put")
+    v = joined(v)
+    if not np.size(v):
+        return
     places = beside(a, np.ravel(bottom(ind)))
     if mode == "wrap":
         places = places % a.size
@@ -50,7 +57,9 @@ def put(a, ind, v, mode="raise"):
         raise IndexError(f"np.put: an index is out of bounds for an array of {a.size} entries")
     else:
         places = np.where(places < 0, places + a.size, places)
-    if places.size:
+    if places.size and not a.shape:
+        assign(a, (), repeated(v, np.arange(places.size, like=bottom(a)))[-1] if np.ndim(v) else v)
+    elif places.size:
         assign(a, np.unravel_index(places, a.shape), repeated(v, np.arange(places.size, like=bottom(a))))
 
 
@@ -58,6 +67,11 @@ def put(a, ind, v, mode="raise"):
 def place(arr, mask, vals):
     writable(arr, "place")
     mask = np.reshape(bottom(mask), arr.shape)
+    vals = joined(vals)
+    if not np.size(vals):
+        if np.any(mask):
+            raise ValueError("Cannot insert from an empty array!")
+        return
     values = repeated(vals, np.reshape(np.cumsum(mask), arr.shape) - 1)
     assign(arr, Ellipsis, np.where(mask, values, arr))
 
@@ -65,6 +79,9 @@ def place(arr, mask, vals):
 @composed(np.putmask)
 def putmask(a, mask, values):
     writable(a, "putmask")
+    values = joined(values)
+    if not np.size(values):
+        return
     mask = np.reshape(bottom(mask), a.shape)
     values = repeated(values, np.reshape(np.arange(a.size, like=bottom(a)), a.shape))
     assign(a, Ellipsis, np.where(mask, values, a))
@@ -81,7 +98,7 @@ def fill_diagonal(a, val, wrap=False):
         index: tuple[Any, ...] = (places // a.shape[1], places % a.shape[1])
     else:
         index = (np.arange(a.shape[0]),) * a.ndim
-    assign(a, tuple(beside(a, i) for i in index), repeated(val, beside(a, np.arange(len(index[0])))))
+    assign(a, tuple(beside(a, i) for i in index), repeated(joined(val), beside(a, np.arange(len(index[0])))))
 
 
 @composed(np.put_along_axis)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
-import random
+import time
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from gradviz.engine.array import Array
 from gradviz.engine.call import below, innermost, pick_all
+from gradviz.engine.constants import keep
 from gradviz.engine.cotangent import zeros
 from gradviz.engine.like import like
 from gradviz.engine.step import STEPS, Step
@@ -20,10 +22,16 @@ from gradviz.engine.tape import Tape
 from gradviz.errors import NotDifferentiableError, WriteError
 from gradviz.record.events import Flag
 from gradviz.transforms.gradient import Run, name_of, vjp
+from gradviz.transforms.online import Entry, Loop, run_once
+from gradviz.transforms.random_states import put_back, random_states
 from gradviz.transforms.trees import flatten, unflatten
 
 
-def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+@overload
+def checkpoint(f: Callable[..., Any], *, budget_bytes: int | None = None) -> Callable[..., Any]: ...
+@overload
+def checkpoint(*, budget_bytes: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def checkpoint(f: Any = None, *, budget_bytes: int | None = None) -> Any:
     """The same function, of whose intermediate values none is kept for the backward pass.
 
     It runs once more when its gradient is needed. Random numbers are the same in both runs: the states of NumPy's and Python's global
@@ -32,6 +40,14 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     f : any function of arrays and trees. Traced arrays that it finds in its closure are treated like arguments
+    budget_bytes : for a function that a loop calls again and again with what it returned before. Of the arguments of all these calls
+        only so many are kept that they, and what one call needs while it is reversed, fit into this many bytes; the others are
+        computed anew from earlier ones. The number of calls need not be known. Which arguments go is decided by their recorded sizes and
+        the times of the calls between them, so that no call runs more often than it has to (`gradviz.transforms.online`)
+
+    Raises
+    ------
+    GradvizError : a single call needs more than ``budget_bytes``
 
     Examples
     --------
@@ -39,10 +55,22 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> block = gv.checkpoint(lambda x: np.sin(np.sin(x)))
     >>> float(gv.grad(block)(1.0)) == float(gv.grad(lambda x: np.sin(np.sin(x)))(1.0))
     True
+    >>> @gv.checkpoint(budget_bytes=1 << 20)
+    ... def step(x):
+    ...     return x + 0.01 * np.sin(x)
+    >>> def end(x):
+    ...     while x[0] < 2.0:
+    ...         x = step(x)
+    ...     return np.sum(x)
+    >>> gv.grad(end)(np.ones(2000)).shape
+    (2000,)
     """
+    if f is None:
+        return functools.partial(checkpoint, budget_bytes=budget_bytes)
     if isinstance(f, functools.partial):
-        inner = checkpoint(f.func)
+        inner = checkpoint(f.func, budget_bytes=budget_bytes)
         return lambda *args, **kwargs: inner(*f.args, *args, **{**f.keywords, **kwargs})
+    loops: weakref.WeakKeyDictionary[Tape, Loop] = weakref.WeakKeyDictionary()
 
     @functools.wraps(f)
     def forgetful(*args: Any, **kwargs: Any) -> Any:
@@ -51,9 +79,11 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         top = innermost(leaves)
         if not isinstance(top, Tape):
             return f(*args, **kwargs)
-        plain = [below(leaf, top.level) for leaf in leaves]
+        plain = [keep(top, leaf, below(leaf, top.level)) for leaf in leaves]
         traced = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Array) and leaf.tape is top]
-        states = _random_states(plain)
+        held = [plain[k] for k in traced]
+        for k in traced:
+            plain[k] = None
 
         def again(*changing: Any) -> Any:
             filled = list(plain)
@@ -63,54 +93,69 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
             with _swapped(spots, contents):
                 return f(*args, **kwargs)
 
-        before = len(top.log)
-        outs, out_structure = _first_run(again, [plain[k] for k in traced], name_of(f))
-        if len(top.log) > before:
-            raise NotDifferentiableError(
-                f"gv.checkpoint cannot see all that {name_of(f)} uses: a traced array reaches it through an object or a global. "
-                f"Pass that array as an argument, or keep it in the function's closure."
-            )
+        parents = [leaves[k].index for k in traced]
+        entry = Entry(again, held, random_states(plain), parents)
+        loop = None if budget_bytes is None else loops.setdefault(top, Loop(top, budget_bytes, name_of(f)))
+        if loop is not None:
+            loop.enter(entry)
+        outs, out_structure = first_run(entry, top, name_of(f), loop)
         likes = [like(out) for out in outs]
 
-        def pull(cts: Any) -> list[Any]:
-            here = _random_states(plain)
-            _put_back(states)
+        def pull(cts: Any, held: list[Any]) -> list[Any]:
+            here = random_states(plain)
             try:
                 with _recomputing(top.recorder):
-                    _, pull_again = vjp(again, *(plain[k] for k in traced))
+                    values = held if loop is None else loop.restore(entry, held)
+                    put_back(entry.states)
+                    _, pull_again = vjp(again, *values)
             finally:
-                _put_back(here)
+                put_back(here)
             near = next(ct for ct in cts if ct is not None)
             filled = [zeros(shape, near) if ct is None else ct for ct, shape in zip(cts, likes, strict=True)]
-            return list(pull_again(unflatten(out_structure, filled)))
+            made = list(pull_again(unflatten(out_structure, filled)))
+            if loop is not None:
+                loop.leave(entry)
+            return made
 
-        return unflatten(out_structure, opaque(top, outs, [leaves[k].index for k in traced], pull))
+        made = opaque(top, outs, parents, pull, held)
+        if loop is not None:
+            loop.entered(entry, [out.index if isinstance(out, Array) else -1 for out in made])
+        return unflatten(out_structure, made)
 
     return forgetful
 
 
-def _first_run(f: Callable[..., Any], values: list[Any], name: str) -> tuple[list[Any], Any]:
-    """The outputs as leaves and structure. The tape that makes writes safe is dropped at once."""
-    run = Run(f, tuple(values), tuple(range(len(values))))
-    try:
-        outs, structure = flatten(f(*run.args))
+def first_run(entry: Entry, top: Tape, name: str, loop: Loop | None) -> tuple[list[Any], Any]:
+    """The outputs as leaves and structure, if the function can be run again."""
+    before, start_s = len(top.log), time.perf_counter()
+
+    def look(run: Run, outs: list[Any]) -> None:
         if any(array.index >= run.tape.leaves for array in run.args):
             raise WriteError(
                 f"{name}, which gv.checkpoint runs twice, writes to a traced array that it was given. Write to a copy: x = x.copy()."
             )
-        return [run.lower(out) for out in outs], structure
-    finally:
-        run.tape.close()
+        if loop is not None:
+            loop.measure(entry, run.tape, outs, time.perf_counter() - start_s)
+
+    outs = run_once(entry.again, entry.held, look)
+    if len(top.log) > before:
+        raise NotDifferentiableError(
+            f"gv.checkpoint cannot see all that {name} uses: a traced array reaches it through an object or a global. "
+            f"Pass that array as an argument, or keep it in the function's closure."
+        )
+    return outs
 
 
-def opaque(tape: Tape, outs: list[Any], parents: list[int], pull: Callable[[Any], list[Any]]) -> list[Any]:
-    """Record a computation of which the tape knows only how to pull cotangents back."""
-    tape.log.append((PULL, tuple(parents), pull))
+def opaque(
+    tape: Tape, outs: list[Any], parents: list[int], pull: Callable[[Any, list[Any]], list[Any]], held: list[Any]
+) -> list[Any]:
+    """Record a computation of which the tape knows only how to pull cotangents back, and the values that this needs."""
+    tape.log.append((PULL, tuple(parents), pull, held))
     return list(pick_all(tape, len(tape.log) - 1, outs))
 
 
 PULL = len(STEPS)
-STEPS.append(Step(None, ("all",), lambda ct, record: record[2](ct), [], single=False))
+STEPS.append(Step(None, ("all",), lambda ct, record: record[2](ct, record[3]), [], single=False))
 
 
 def spots_of(f: Any, found: dict[int, tuple[Any, str]]) -> dict[int, tuple[Any, str]]:
@@ -158,16 +203,3 @@ def _recomputing(recorder: Any) -> Iterator[None]:
         yield
     finally:
         recorder.flags = before
-
-
-def _random_states(leaves: list[Any]) -> tuple[Any, ...]:
-    generators = [leaf for leaf in leaves if isinstance(leaf, np.random.Generator)]
-    return np.random.get_state(), random.getstate(), [(g, g.bit_generator.state) for g in generators]
-
-
-def _put_back(states: tuple[Any, ...]) -> None:
-    numpy_state, python_state, generators = states
-    np.random.set_state(numpy_state)
-    random.setstate(python_state)
-    for generator, state in generators:
-        generator.bit_generator.state = state

@@ -18,6 +18,7 @@ from gradviz.engine.tape import Tape, alive
 from gradviz.errors import NotDifferentiableError, RuleError
 from gradviz.record.current import current_recorder
 from gradviz.record.events import Reason
+from gradviz.transforms.foreign import run as call_foreign
 from gradviz.transforms.trees import check_leaf, flatten, paths, tree_map, unflatten
 
 Argnums = int | Sequence[int]
@@ -72,7 +73,7 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
         run = Run(f, args, argnums)
         try:
             with run.spans("forward"):
-                result = f(*run.args, **kwargs)
+                result = call_foreign(f, run.args, kwargs)
             result, aux = _split(result) if has_aux else (result, None)
             check_scalar(result, f)
             value = run.lower(result)
@@ -106,7 +107,7 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
     run = Run(f, args, tuple(range(len(args))))
     try:
         with run.spans("forward"):
-            result = f(*run.args)
+            result = call_foreign(f, run.args, {})
     finally:
         run.tape.finish()
     outs, structure = flatten(result)

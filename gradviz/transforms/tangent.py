@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.engine.array import Array
+from gradviz.engine.array import Array, strip
 from gradviz.engine.forward import Forward, tangent_below, value_below
+from gradviz.engine.tape import alive
 from gradviz.errors import NotDifferentiableError
 from gradviz.record.current import current_recorder
+from gradviz.transforms.foreign import run as call_foreign
 from gradviz.transforms.gradient import grad, where_argument
 from gradviz.transforms.trees import check_leaf, flatten, unflatten
 
@@ -39,13 +41,21 @@ def jvp(f: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> 
     level = Forward(current_recorder())
     traced = [_trace(level, f, k, arg, tangent) for k, (arg, tangent) in enumerate(zip(args, tangents, strict=True))]
     try:
-        outs, structure = flatten(f(*traced))
+        outs, structure = flatten(call_foreign(f, traced, {}))
     finally:
         level.finish()
     values = [value_below(out, level) for out in outs]
     along = [tangent_below(out, level) for out in outs]
     along = [_in_kind(t, value) for t, value in zip(along, values, strict=True)]
+    if not any(isinstance(leaf, Array) for leaf in flatten((args, tangents))[0]):
+        values, along = [_released(v) for v in values], [_released(t) for t in along]
     return unflatten(structure, values), unflatten(structure, along)
+
+
+def _released(value: Any) -> Any:
+    """A result that no enclosing derivative takes part in, as a plain array."""
+    untraced = isinstance(value, Array) and value.tape is None and not any(tape.open for tape in alive())
+    return strip(value, 0) if untraced else value
 
 
 def _in_kind(tangent: Any, value: Any) -> Any:

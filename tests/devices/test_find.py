@@ -28,7 +28,7 @@ def test_names() -> None:
         assert device(f"sim:{preset}").name == f"sim:{preset}"
 
 
-@pytest.mark.parametrize("name", ["", "gpu", "cuda", "sim:", "sim:pdp11", "a100"])
+@pytest.mark.parametrize("name", ["", "gpu", "cuda:x", "cuda:", "sim:", "sim:pdp11", "a100"])
 def test_unknown_names(name: str) -> None:
     with pytest.raises(UnknownDeviceError, match="a100"):
         device(name)

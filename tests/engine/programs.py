@@ -3,11 +3,12 @@
 A program is the source of a function's body. It is written line by line while it runs in plain NumPy, so that each line is
 one that NumPy accepts; what NumPy makes of it is what gradviz must make of it.
 
-    python -m tests.engine.programs 0 10000        seeds 0 to 9999; failures are shrunk and printed
+    python -m tests.engine.programs --count 10000       seeds 0 to 9999; failures are shrunk and printed
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
 import sys
@@ -71,15 +72,21 @@ def write(choose: Choose, length: int) -> Program:
             lines.append(line)
             if name in space:
                 names.append(name)
-    terms = [f"{0.5 + 0.25 * (k % 5)} * np.sum(np.sin({name} + {0.1 * k:.1f}))" for k, name in enumerate(names)]
+    terms = [term(k, name, space[name]) for k, name in enumerate(names)]
     return Program((*lines, "return " + " + ".join(terms)), inputs)
+
+
+def term(k: int, name: str, value: Any) -> str:
+    """What a name adds to the result: a real number that depends on each entry, and on both parts of complex ones."""
+    shown = f"np.real({name}) - 0.7 * np.imag({name})" if np.iscomplexobj(value) else name
+    return f"{0.5 + 0.25 * (k % 5)} * np.sum(np.sin({shown} + {0.1 * k:.1f}))"
 
 
 def tried(line: str, space: dict[str, Any]) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            exec(line, space)
+            exec(f"if True:\n    {line}", space)  # lines are indented as in the body of a function
     except (RuntimeWarning, ValueError, TypeError, IndexError, AttributeError):
         return False
     return True
@@ -87,10 +94,13 @@ def tried(line: str, space: dict[str, Any]) -> bool:
 
 def made_input(choose: Choose, k: int) -> Any:
     shape = choose(SHAPES)
-    kind = choose(["C", "C", "C", "F", "number"])
-    numbers = np.random.default_rng(choose(range(5)) + 10 * k).uniform(-1, 1, shape)
+    kind = choose(["C", "C", "C", "F", "number", "complex", "complex", "complex F", "complex number"])
+    rng = np.random.default_rng(choose(range(5)) + 10 * k)
+    numbers = np.asarray(rng.uniform(-1, 1, shape))
+    if kind.startswith("complex"):
+        numbers, kind = np.asarray(numbers + 1j * rng.uniform(-1, 1, shape)), kind.removeprefix("complex").strip()
     if kind == "number":
-        return float(numbers.flat[0])
+        return numbers.flat[0].item()
     if kind == "F":
         return np.asfortranarray(numbers)
     return numbers
@@ -118,7 +128,10 @@ def value(choose: Choose, w: str) -> str:
 
 
 def unary(choose, v, w, new, a, names):
-    forms = ["np.sin({})", "np.tanh({})", "-{}", "np.square({})", "np.exp(0.3 * {})", "np.cos({})", "+{}"]
+    forms = [
+        "np.sin({})", "np.tanh({})", "-{}", "np.square({})", "np.exp(0.3 * {})", "np.cos({})", "+{}", "np.conj({})", "{} * 0.5j",
+        "np.real({} * 1.0)",
+    ]  # fmt: skip
     return f"{new} = " + choose(forms).format(v)
 
 
@@ -137,10 +150,13 @@ def view(choose, v, w, new, a, names):
         "{}[0]", "{}[1:]", "{}[::-1]", "{}[:, 0]", "{}[..., None]", "{}[None]", "{}.T",  "{}.reshape(-1)",
         "np.ravel({})", "{}[...]", "{}[::2]", "{}[-1]", "{}[:2, 1:]", "np.swapaxes({}, 0, 1)", "{}.T.reshape(-1)",
         "np.expand_dims({}, 0)", "{}[..., 0]", f"np.reshape({{}}, ({np.size(a)}, 1))", "{}[()]", "np.moveaxis({}, 0, -1)",
-        "np.ravel({}, order='F')", "np.diagonal({})",
+        "np.ravel({}, order='F')", "np.diagonal({})", "np.flip({})", "np.rot90({})", "np.atleast_2d({})", "np.split({}, [1])[1]",
+        "{}.reshape(2, -1)", "{}.reshape(-1, order='F')", "np.broadcast_to({}, (2, 3))", "{}.view()", "{}.T[1:]", "{}[1:].reshape(-1)",
     ]  # fmt: skip
     if isinstance(a, np.ndarray):
         forms += ["np.squeeze({})", "np.transpose({})"]
+    if isinstance(a, np.ndarray) and np.iscomplexobj(a):
+        forms += ["{}.real", "{}.imag", "np.real({})", "{}.view(float)", "{}.T.imag", "{}[1:].real"] * 2
     return f"{new} = " + choose(forms).format(v)
 
 
@@ -166,6 +182,7 @@ def fresh(choose, v, w, new, a, names):
             "zeros(())",
             "zeros((3, 3))",
             "zeros(3)",
+            f"zeros({shape}, dtype=complex)",
         ]
     )
 
@@ -219,15 +236,56 @@ def at(choose, v, w, new, a, names):
     if not getattr(getattr(a, "flags", None), "writeable", False):  # NumPy writes all the same
         return None
     where = choose(["[0, 0]", "[1, 0, 1]", "0", "([0, 1], [0, 0])", "slice(1, None)"])
-    return f"np.{choose(['add', 'subtract'])}.at({v}, {where}, {value(choose, w)})"
+    return f"np.{choose(['add', 'subtract', 'multiply'])}.at({v}, {where}, ({value(choose, w)}) * 1.0)"
 
 
 def function(choose, v, w, new, a, names):
     if not isinstance(a, np.ndarray):
         return None
-    return choose(
-        [f"np.copyto({v}, {w} * 1.0)", f"{v}.fill({constant(choose)})", f"np.fill_diagonal({v}, {value(choose, w)})"]
+    forms = [
+        "np.copyto({v}, {w} * 1.0)", "np.copyto({v}, {w} * 1.0, where={v} > 0.1)", "{v}.fill({c})", "np.fill_diagonal({v}, {u})",
+        "{v}.sort()", "{v}.sort(axis=0)", "np.put({v}, [0, -1, 0], {u})", "{v}.put([1, 0], {u})", "np.putmask({v}, {v} > 0.1, {u})",
+        "np.place({v}, {v} > 0.1, {u})", "np.put_along_axis({v}, np.argmax({v}, axis=-1)[..., None], {u}, -1)",
+        "{v}.flat[1:3] = {u}", "{v}.flat[[0, 2, 0]] = {u}", "{v}.flat = {u}", "{v}.flat[0] = np.sum({w})", "{v}.T.flat[1:] = {u}",
+        "np.clip({v}, -0.5, 0.6, out={v})", "{v}[0] = [{w}[0], 0.5, {w}[-1]]", "np.nan_to_num({v}, copy=False)",
+    ]  # fmt: skip
+    if np.iscomplexobj(a):
+        forms += ["{v}.real = np.real({u})", "{v}.imag = np.real({u})", "{v}.real *= 0.5", "{v}.imag[0] += 0.5"] * 2
+    apart = f"({value(choose, w)}) * 1.0"  # NumPy does not look whether the two overlap
+    return choose(forms).format(v=v, w=w, u=apart, c=constant(choose))
+
+
+def loop(choose, v, w, new, a, names):
+    bodies = [
+        "{v}[i] = {w}[i] * 0.5", "{v}[i] += {w}[-1 - i]", "{v} += 0.1 * {w}", "{v}[i:] *= 0.9", "{v}[:, i] = {w}[i]",
+        "{v}[i] = {v}[i - 1] * {w}[i]", "r = {v}[i]\n        r += {w}[i]\n        r *= 0.5", "{v}[i], {v}[-1] = {v}[-1], {v}[i]",
+        "{v}[...] = np.sin({v} + {w}[i])", "{v}[i, i] -= np.sum({v})", "{v} = {v} * 0.5 + {w}\n        {v}[i] = 0.5",
+    ]  # fmt: skip
+    heads = [
+        "for i in range(3):\n        {body}",
+        "for r in {v}:\n        r *= 0.5",
+        "for r, s in zip({v}, {w}):\n        r += 0.3 * s",
+        "k = 0\n    while k < 2:\n        {v}[k] += 0.5 * np.sum({w})\n        k += 1",
+    ]
+    head = choose([heads[0], *heads])
+    return head.replace("{body}", choose(bodies)).format(v=v, w=w)
+
+
+def branch(choose, v, w, new, a, names):
+    condition = choose(["np.sum({v}) > 0.2", "float(np.real(np.sum({v}))) < 0.5", "bool(np.any({v} > 0.3))"]).format(
+        v=v
     )
+    ways = [
+        statement(choose, {v: a}, [v], new) if choose([True, False]) else f"{v} *= {value(choose, w)}" for _ in range(2)
+    ]
+    if any(way is None or way.startswith(f"{new} =") for way in ways):
+        return None
+    yes, no = (str(way).replace("\n", "\n    ") for way in ways)
+    return f"if {condition}:\n        {yes}\n    else:\n        {no}"
+
+
+def rename(choose, v, w, new, a, names):
+    return choose([f"{v}, {w} = {w}, {v}", f"{v}, {w} = {v} * 1.0, {v}"])
 
 
 def reduce(choose, v, w, new, a, names):
@@ -251,7 +309,7 @@ INDICES = [
 ]  # fmt: skip
 STATEMENTS = [
     unary, pair, pair, with_constant, view, view, view, view, gather, copied, fresh, put, put, put, update, update, update, divide,
-    update_part, update_part, into, into, swap, at, function, reduce, join,
+    update_part, update_part, into, into, swap, at, function, function, function, reduce, join, loop, loop, branch, rename,
 ]  # fmt: skip
 
 
@@ -265,8 +323,8 @@ def usable(program: Program) -> bool:
         try:
             numbers = [
                 program.value(nudged(program.inputs, k, at, h))
-                for k, at in entries(program.inputs)
-                for h in (STEP, -STEP)
+                for k, at, unit in entries(program.inputs)
+                for h in (STEP * unit, -STEP * unit)
             ]
             numbers.append(program.value(program.inputs))
         except Exception:  # noqa: BLE001 - whatever NumPy objects to
@@ -275,13 +333,19 @@ def usable(program: Program) -> bool:
     return abs(middle) < LARGEST and all(abs(n - middle) < 1e2 * STEP for n in numbers)
 
 
-def entries(inputs: Sequence[Any]) -> list[tuple[int, tuple[int, ...]]]:
-    return [(k, at) for k, x in enumerate(inputs) for at in np.ndindex(np.shape(x))]
+def entries(inputs: Sequence[Any]) -> list[tuple[int, tuple[int, ...], complex]]:
+    """Every direction in which an input can move: (input, position, 1 or 1j)."""
+    return [
+        (k, at, unit)
+        for k, x in enumerate(inputs)
+        for at in np.ndindex(np.shape(x))
+        for unit in ((1.0, 1j) if np.iscomplexobj(x) else (1.0,))
+    ]
 
 
-def nudged(inputs: Sequence[Any], k: int, at: tuple[int, ...], h: float) -> list[Any]:
+def nudged(inputs: Sequence[Any], k: int, at: tuple[int, ...], h: complex) -> list[Any]:
     changed = [kept(x) for x in inputs]
-    if isinstance(changed[k], float):
+    if isinstance(changed[k], float | complex):
         changed[k] += h
     else:
         changed[k][at] += h
@@ -293,7 +357,7 @@ def along(inputs: Sequence[Any], directions: Sequence[Any], h: float) -> list[An
     moved = []
     for x, d in zip(inputs, directions, strict=True):
         changed = kept(x)
-        if isinstance(changed, float):
+        if isinstance(changed, float | complex):
             changed += h * d
         else:
             changed[...] += h * d
@@ -322,11 +386,12 @@ def wrong_numbers(program: Program, value: Any, gradients: Sequence[Any]) -> str
     inputs, want = program.inputs, program.value(program.inputs)
     if not np.isclose(value, want, rtol=1e-12, atol=1e-12):
         return f"value {value} instead of {want}"
-    for k, at in entries(inputs):
-        slope = (program.value(nudged(inputs, k, at, STEP)) - program.value(nudged(inputs, k, at, -STEP))) / (2 * STEP)
-        mine = np.asarray(gradients[k])[at]
+    for k, at, unit in entries(inputs):
+        ahead, behind = (program.value(nudged(inputs, k, at, h * unit)) for h in (STEP, -STEP))
+        slope = (ahead - behind) / (2 * STEP)
+        mine = np.real(np.conj(unit) * np.asarray(gradients[k])[at])
         if abs(mine - slope) > 2e-6 * (1 + abs(slope)) + 1e-11 * abs(want) / STEP:
-            return f"gradient of x{k}{list(at)} is {mine} instead of {slope}"
+            return f"gradient of x{k}{list(at)} along {unit} is {mine} instead of {slope}"
     return None
 
 
@@ -350,14 +415,20 @@ def wrong_recording(f: Any, inputs: Sequence[Any], gradients: Sequence[Any]) -> 
 
 
 def some_directions(inputs: Sequence[Any]) -> list[Any]:
-    numbers = [np.asarray(np.random.default_rng(k).uniform(-1, 1, np.shape(x))) for k, x in enumerate(inputs)]
-    return [float(d) if isinstance(x, float) else d for d, x in zip(numbers, inputs, strict=True)]
+    numbers = [np.asarray(np.random.default_rng(k).uniform(-1, 1, (2, *np.shape(x)))) for k, x in enumerate(inputs)]
+    made = [d[0] + 1j * d[1] if np.iscomplexobj(x) else d[0] for d, x in zip(numbers, inputs, strict=True)]
+    return [d.item() if isinstance(x, float | complex) else np.asarray(d) for d, x in zip(made, inputs, strict=True)]
+
+
+def inner(a: Any, b: Any) -> Any:
+    """The real inner product, in which the gradient is the direction of steepest ascent."""
+    return np.sum(np.real(np.conj(a) * b))
 
 
 def wrong_forward(f: Any, inputs: Sequence[Any], value: Any, gradients: Sequence[Any]) -> str | None:
     directions = some_directions(inputs)
     y, dy = gv.jvp(f, inputs, directions)
-    slope = sum(np.sum(g * d) for g, d in zip(gradients, directions, strict=True))
+    slope = sum(inner(g, d) for g, d in zip(gradients, directions, strict=True))
     if not np.isclose(y, value, rtol=1e-12) or not np.isclose(dy, slope, rtol=1e-8, atol=1e-8):
         return f"forward mode gives {y}, {dy} instead of {value}, {slope}"
     return None
@@ -370,7 +441,7 @@ def wrong_second(f: Any, inputs: Sequence[Any]) -> str | None:
     want = [(a - b) / (2 * STEP) for a, b in zip(ahead, behind, strict=True)]
 
     def slope(*args: Any) -> Any:
-        return sum(np.sum(g * d) for g, d in zip(gradient(*args), directions, strict=True))
+        return sum(inner(g, d) for g, d in zip(gradient(*args), directions, strict=True))
 
     def slope_forward(*args: Any) -> Any:
         return gv.jvp(f, args, directions)[1]
@@ -419,7 +490,8 @@ def shrunk(program: Program, deep: bool) -> Program:
     return program
 
 
-def main(first: int, count: int) -> None:
+def main(first: int, count: int) -> int:
+    """Judge the programs of ``count`` seeds, second derivatives for every fourth, and return how many are wrong."""
     judged = 0
     seen: dict[str, int] = {}
     for seed in range(first, first + count):
@@ -436,10 +508,15 @@ def main(first: int, count: int) -> None:
             key = str(wrong)[:24] + str(len(small.lines))
             seen[key] = seen.get(key, 0) + 1
             if seen[key] <= 3:
-                layouts = [(np.shape(x), getattr(x, "strides", None)) for x in small.inputs]
+                layouts = [(np.shape(x), getattr(x, "strides", None), np.iscomplexobj(x)) for x in small.inputs]
                 print(f"--- seed {seed}: {wrong}\n{small.source}\n{layouts}", flush=True)
     print(f"{judged} programs of {count} judged, {sum(seen.values())} failures")
+    return sum(seen.values())
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=1000, help="how many seeds")
+    chosen = parser.parse_args()
+    sys.exit(bool(main(chosen.first, chosen.count)))

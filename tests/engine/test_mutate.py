@@ -397,3 +397,73 @@ def plain_add_at(x):
     np.add.at(a, [0, 0], x[1:])
     np.add.at(a, [2, 2], a[:2])
     return np.sum(y * a)
+
+
+# ---- every way to write
+
+
+WRITES = {
+    "sort": "a.sort(axis=0)",
+    "partition": "a.partition(1)",
+    "put": "np.put(a, [0, 0, -1], [x[0, 0], 2.0, x[1, 1]])",
+    "place": "np.place(a, a > 0.4, [x[0, 1], x[1, 1]])",
+    "putmask": "np.putmask(a, a > 0.4, x * 3)",
+    "put_along_axis": "np.put_along_axis(a, np.argmax(a, axis=1)[:, None], x[:, :1] ** 2, 1)",
+    "fill_diagonal": "np.fill_diagonal(a, x[0])",
+    "flat of a transpose": "a.T.flat[1] = x[0, 0] ** 2",
+    "flat, repeated": "a.flat[[0, 2, 0, 5]] = x[0] ** 2",
+    "all of flat": "a.flat = x[0] * 2",
+    "reading flat": "a[0] = np.sum(np.square(a.flat)) * np.stack(list(a.flat[1:4]))",
+    "copyto, where": "np.copyto(a, x**2, where=a > 0.1)",
+    "clip, out": "np.clip(a, -0.5, 0.6, out=a)",
+    "a list": "a[0] = [x[0, 0], 2.0, x[0, 1]]",
+    "nested lists": "a[:, :2] = [[x[0, 0], 2.0], (x[0, 1], x[1, 1])]",
+    "matmul": "a @= np.diag([1.0, 2.0, 3.0])",
+    "the real part": "a.real = x**2",
+    "a view": "a.view()[0] = x[0] ** 2",
+    "rows of a loop": "for r, s in zip(a, x): r += s**2",
+    "a view of a view of a view": "b = a.T[1:]; c = b.reshape(-1); b *= c[:2].sum(); a[0] = b[0, 0]",
+    "a number in each entry": "for i in range(2): a[i, i] = x[i, i] ** 2",
+    "halves of complex numbers": "z = a * (1 + 2j); z.imag[0] = x[0] ** 2; z.real *= x; a[...] = z.imag + z.real",
+    "complex numbers as pairs": "z = a * (1 + 2j); z.view(float)[:, 1::2] *= x; a[...] = np.imag(z) * np.real(z)",
+}
+
+
+@pytest.mark.parametrize("line", WRITES.values(), ids=WRITES.keys())
+def test_every_way_to_write(line):
+    space = {"np": np}
+    exec(f"def f(x):\n    a = x * 1.5\n    {line}\n    return np.sum(np.sin(a) * 1.1) + np.sum(x * x)", space)
+    f, x, h = space["f"], np.array([[0.3, 1.2, -0.7], [0.5, -0.2, 0.9]]), 1e-6
+    value, gradient = gv.value_and_grad(f)(x)
+    assert np.isclose(value, f(x.copy()), rtol=1e-14)
+    for at in np.ndindex(x.shape):
+        d = np.zeros_like(x)
+        d[at] = h
+        assert np.isclose(gradient[at], (f(x + d) - f(x - d)) / (2 * h), atol=1e-7)
+    v = np.cos(x)
+    assert np.isclose(gv.jvp(f, (x,), (v,))[1], np.sum(gradient * v))
+    second = gv.grad(lambda y: np.sum(gv.grad(f)(y) * v))(x)
+    assert np.allclose(second, gv.hvp(f, (x,), (v,)))
+    assert np.allclose(second, (gv.grad(f)(x + h * v) - gv.grad(f)(x - h * v)) / (2 * h), atol=1e-6)
+
+
+def test_a_list_of_traced_values_is_an_operand():
+    assert gv.grad(lambda x: np.sum(x[:2] * [x[0], x[1]]))(X).tolist() == [2, 4, 0]
+    assert gv.jvp(lambda x: np.sum(x[:2] * [x[0], 3.0]), (X,), (np.ones(3),))[1] == 5
+
+
+def test_the_imaginary_part_of_a_number():
+    assert np.isclose(gv.grad(lambda z: np.sum(np.imag(z)[None] ** 2) + np.real(z)[()])(np.array(1 + 2j)), 1 + 4j)
+    assert gv.grad(lambda x: np.sum(np.imag(x)[:1]) + x[0])(X).tolist() == [1, 0, 0]
+
+
+def test_what_cannot_be_done_in_place_says_what_to_do():
+    for write, text in (
+        (lambda a: setattr(a, "shape", (3, 1)), r"a = a\.reshape\(\(3, 1\)\)"),
+        (lambda a: a.resize(4), r"np\.pad.*np\.resize"),
+        (lambda a: a.flat.__setitem__(0, [1.0, 2.0]), "single item"),
+        (lambda a: np.place(a, a > 0, []), "empty array"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            gradient_of_writing(write)
+    assert gradient_of_writing(lambda a: np.put(a, [0], [])).tolist() == [1, 1, 1]

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import gradviz as gv
-from tests.engine.programs import kept, some_directions, usable, write
+from gradviz.errors import CaptureError
+from tests.engine.programs import inner, kept, some_directions, usable, write
 from tests.plan.agree import disagreement
 
 RNG = np.random.default_rng(0)
@@ -19,10 +20,12 @@ RNG = np.random.default_rng(0)
 def other(x: Any, k: int) -> Any:
     """Another value of the same kind, shape and layout."""
     rng = np.random.default_rng(100 + k)
-    if isinstance(x, float):
-        return float(rng.uniform(-1, 1))
+    drawn = rng.uniform(-1, 1, (2, *np.shape(x)))
+    made = drawn[0] + 1j * drawn[1] if np.iscomplexobj(x) else drawn[0]
+    if isinstance(x, (float, complex)):
+        return made.item()
     y = kept(x)
-    y[...] = rng.uniform(-1, 1, x.shape)
+    y[...] = made
     return y
 
 
@@ -39,11 +42,14 @@ def test_random_programs(seed: int) -> None:
     ways = {"first": gv.value_and_grad(f, everything)}
     if seed % 4 == 0:
         ways["reverse over reverse"] = gv.grad(
-            lambda *a: sum(np.sum(g * d) for g, d in zip(gradient(*a), directions, strict=True)), everything
+            lambda *a: sum(inner(g, d) for g, d in zip(gradient(*a), directions, strict=True)), everything
         )
         ways["forward over reverse"] = lambda *a: gv.jvp(gradient, a, directions)
     for name, way in ways.items():
-        assert disagreement(way, calls, 1e-8) is None, f"{name}\n{program.source}"
+        try:
+            assert disagreement(way, calls, 1e-8) is None, f"{name}\n{program.source}"
+        except CaptureError as e:
+            assert "float(" in program.source or ".view(" in program.source, str(e)  # noqa: PT017 - what plans refuse
 
 
 class Pair(NamedTuple):

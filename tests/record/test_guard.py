@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -113,18 +115,67 @@ def test_only_a_recorder_sees_copies():
             assert recorder_wanted()
 
 
-def test_a_warning_names_the_line():
-    x = device_ones()
-    with forbid("host_sync", level="warn"), pytest.warns(RuntimeWarning, match="host_sync") as met:
-        np.sum(x).item()
-    assert met[0].filename.endswith("test_guard.py")
-
-
 def test_the_log(caplog):
     x = device_ones()
     with forbid("host_sync", level="log"), caplog.at_level(logging.WARNING, "gradviz"):
         np.sum(x).item()
-    assert "host_sync (item)" in caplog.text
+        x.get()
+    assert re.findall(r"host_sync \((\w+)\).*?test_guard.py:\d+", caplog.text) == ["item"]
+    with forbid("host_sync", level="log_explicit"), caplog.at_level(logging.WARNING, "gradviz"):
+        x.get()
+    assert "host_sync (get)" in caplog.text
+
+
+def test_what_is_asked_for_in_words_passes_the_milder_level():
+    xp = gv.simulate("a100", fresh=True)
+    x = xp.ones(3)
+    with forbid("host_sync", level="disallow"), forbid("transfer", level="disallow"):
+        x.get()
+        xp.asarray(np.ones(3))
+        xp.cuda.Device().synchronize()
+        xp.cuda.Stream().synchronize()
+        for implicit in (
+            lambda: float(x[0]),
+            lambda: bool(x[0]),
+            lambda: x.tolist(),
+            lambda: repr(x),
+            lambda: x[x > 0],
+        ):
+            with pytest.raises(ForbiddenError):
+                implicit()
+        with pytest.raises(ForbiddenError, match=r"transfer \(host to device\)"):
+            x[[0, 1]]
+
+
+@pytest.mark.parametrize("direction", ["host_to_device", "device_to_host"])
+def test_one_direction(direction):
+    xp = gv.simulate("a100", fresh=True)
+    x = xp.ones(3)
+    ways = {"host_to_device": lambda: xp.asarray(np.ones(3)), "device_to_host": x.get}
+    with forbid("transfer", direction=direction):
+        for name, move in ways.items():
+            with pytest.raises(ForbiddenError) if name == direction else nullcontext():
+                move()
+
+
+def test_the_innermost_guard_decides():
+    x = device_ones()
+    with forbid("host_sync"):
+        with forbid("host_sync", level="allow"):
+            np.sum(x).item()
+            with forbid("host_sync", level="disallow"):
+                x.get()
+                with pytest.raises(ForbiddenError):
+                    np.sum(x).item()
+        with forbid("host_sync", level="allow", inside="pullback"), pytest.raises(ForbiddenError):
+            np.sum(x).item()
+        with forbid("transfer", level="allow"), pytest.raises(ForbiddenError):
+            x.get()
+
+
+def test_strict_is_about_waits():
+    with pytest.raises(GradvizError, match="strict"), forbid("copy", strict=True):
+        pass
 
 
 def test_all_is_as_before_afterwards():

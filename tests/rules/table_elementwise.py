@@ -92,6 +92,15 @@ ENTRIES = [
     entry("real_if_close", lambda z: np.real_if_close(z) ** 2, real(2, 3), is_complex=True),
     # replacing
     each(np.nan_to_num, is_complex=True),
+    entry(
+        "nan_to_num by values",
+        lambda x, h, a, b, c: np.nan_to_num(x + h, nan=a, posinf=b, neginf=c),
+        real(4),
+        np.array([0.0, np.nan, np.inf, -np.inf]),
+        real(),
+        real(),
+        real(),
+    ),
     entry("where", np.where, np.array([True, False, True]), real(2, 3), real(2, 3), is_complex=True),
     entry("where with a scalar", lambda x: np.where(x > 0, x, 0.0), real(2, 3)),
     entry("where broadcasts", lambda x, y: np.where(x > 0, x, y), real(2, 1), real(3)),
@@ -110,5 +119,4 @@ ENTRIES = [
         np.array([True, False, True]),
     ),
     entry("ufunc dtype", lambda x: np.multiply(x, 2, dtype=np.float64), real(2, 3), single=False),
-    entry("ufunc outer", np.multiply.outer, real(2), real(3), is_complex=True),
 ]

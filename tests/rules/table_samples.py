@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.rules.check import entry, real
+import gradviz.numpy as gnp
+from tests.rules.check import entry, positive, real
 
 ENTRIES = [
     # differences
@@ -43,7 +44,19 @@ ENTRIES = [
         exact=False,
         single=False,
     ),
+    entry("kaiser", lambda beta: gnp.kaiser(5, beta), positive(), exact=False, single=False, device=False),
+    entry(
+        "interp to traced ends",
+        lambda x, a, b: gnp.interp(x, np.array([-0.1, 0.1]), np.ones(2), a, b),
+        real(6),
+        real(),
+        real(),
+        exact=False,
+        single=False,
+        device=False,
+    ),
     entry("unwrap", lambda p: np.unwrap(5 * p), real(2, 6)),
+    entry("unwrap a period", lambda p, t: np.unwrap(5 * p, axis=0, period=t), real(6, 2), positive(), exact=False),
     *(
         entry(
             f"{f.__name__} {mode} {m} {n}",
@@ -57,5 +70,4 @@ ENTRIES = [
         for mode in ("full", "same", "valid")
         for m, n in ((5, 3), (3, 4))
     ),
-    entry("polyval", np.polyval, real(4), real(2, 3), is_complex=True, exact=False),
 ]

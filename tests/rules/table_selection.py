@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import gradviz.numpy as gnp
 from tests.rules.check import apart, entry, real
 
 order = np.array([[2, 0, 2], [1, 1, 0]])
@@ -19,6 +20,14 @@ def written(name, write, *args, **options):
         return copied
 
     return entry(name, f, *args, **options)
+
+
+def chosen(a, b):
+    return gnp.vectorize(lambda x, y: x * y if x > 0 else y)(a, b)
+
+
+def outer_and_square(a, b):
+    return gnp.vectorize(lambda v, w: (np.outer(v, w), v @ v), signature="(n),(m)->(n,m),()")(a, b)
 
 
 ENTRIES = [
@@ -56,8 +65,52 @@ ENTRIES = [
         exact=False,
         device=False,
     ),
-    entry("bincount", np.bincount, np.array([0, 2, 2, 1]), real(4), single=False),
     entry("unique", lambda a: np.unique(np.concatenate([a, a]), return_counts=True), real(4), device=False),
+    entry(
+        "unique along an axis", lambda a: np.unique(a[[0, 1, 0]], axis=0, return_index=True), apart(2, 3), device=False
+    ),
+    entry(
+        "unique_values",
+        lambda a: np.sort(np.unique_values(np.stack([a, a]))),
+        apart(2, 3),
+        device=False,
+        is_complex=True,
+    ),
+    *(
+        entry(f.__name__, lambda a, f=f: tuple(f(np.stack([a, a]))), apart(2, 3), device=False)
+        for f in (np.unique_all, np.unique_counts, np.unique_inverse)
+    ),
+    entry("union1d", lambda a, b: np.union1d(np.concatenate([a, b]), b), apart(3), real(2), device=False),
+    entry("setdiff1d", lambda a, b: np.setdiff1d(np.concatenate([a, b]), b), apart(3), real(2), device=False),
+    entry("setxor1d", lambda a, b: np.setxor1d(np.concatenate([a, b]), b), apart(3), real(2), device=False),
+    entry("sort_complex", np.sort_complex, apart(5), is_complex=True, single=False),
+    entry("trim_zeros", lambda a: np.trim_zeros(np.pad(a, (2, 1))), real(4)),
+    entry(
+        "trim_zeros in front",
+        lambda a: np.trim_zeros(np.pad(a, ((1, 2), (0, 1))), "f", axis=0),
+        real(2, 3),
+        device=False,
+    ),
+    entry("trim_zeros behind", lambda a: np.trim_zeros(np.pad(a, 1), "b"), real(2, 3), device=False),
+    # functions of the user's
+    entry(
+        "apply_along_axis",
+        lambda a: np.apply_along_axis(lambda v: np.outer(v, v[:2]), 1, a),
+        real(2, 3, 2),
+        exact=False,
+    ),
+    entry(
+        "apply_along_axis to a number",
+        lambda a, b: np.apply_along_axis(lambda v, w: np.sum(v * w), 0, a, b),
+        real(3, 2),
+        real(3),
+        exact=False,
+    ),
+    entry(
+        "apply_over_axes", lambda a: np.apply_over_axes(np.sum, a, (0, -1)), real(2, 3, 2), is_complex=True, exact=False
+    ),
+    entry("vectorize", chosen, real(2, 3), real(3), exact=False, device=False),
+    entry("vectorize rows", outer_and_square, real(2, 3), real(2), exact=False, device=False),
     # writes
     written("copyto", lambda a, b: np.copyto(a, b), real(2, 3), real(3), is_complex=True),
     written("copyto where", lambda a, b, m: np.copyto(a, b, where=m), real(2, 3), real(3), mask),
@@ -75,15 +128,4 @@ ENTRIES = [
         real(2, 1),
         np.array([[2], [0]]),
     ),
-    written(
-        "add.at",
-        lambda a, b, i, j: np.add.at(a, (i, j), b),
-        real(2, 3),
-        real(3),
-        np.array([0, 1, 0]),
-        np.array([2, 2, 2]),
-        is_complex=True,
-    ),
-    written("add.at a slice", lambda a, b: np.add.at(a, (slice(None), 1), b), real(2, 3), real(2)),
-    written("subtract.at", lambda a, b: np.subtract.at(a, [0, 0], b), real(2, 3), real(3)),
 ]

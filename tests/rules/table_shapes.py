@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import gradviz.numpy as gnp
 from tests.rules.check import entry, positive, real
 
 CUBE = real(2, 3, 4)
@@ -23,6 +24,11 @@ def pair(name, f, **options):
     return entry(name, f, *PAIR, **{"is_complex": True, **options})
 
 
+def mirror(vector, width, axis, options):
+    """A mode of `numpy.pad`: the first entry in front, times a factor; nothing behind."""
+    vector[: width[0]] = vector[width[0]] * options["scale"]
+
+
 ENTRIES = [
     # axes
     cube("reshape", lambda x: np.reshape(x, (4, 6))),
@@ -35,6 +41,7 @@ ENTRIES = [
     cube("T", lambda x: x.T),
     cube("mT", lambda x: x.mT),
     cube("matrix_transpose", np.matrix_transpose),
+    cube("linalg.matrix_transpose", np.linalg.matrix_transpose),
     cube("swapaxes", lambda x: np.swapaxes(x, 0, -1)),
     cube("moveaxis", lambda x: np.moveaxis(x, (0, 1), (-1, 0))),
     cube("rollaxis", lambda x: np.rollaxis(x, 2, 1)),
@@ -78,6 +85,15 @@ ENTRIES = [
     # copies, dtypes, ranges
     cube("copy", np.copy),
     cube("astype", lambda x: np.astype(x, np.complex128), single=False),
+    cube("array of a list", lambda x: gnp.array([[x[0, 0, 0], 1.0], [x[1, 1], 2.0]][0]), device=False),
+    cube("asarray of lists", lambda x: gnp.asarray([[x[0, 0, 0], 1.0], [2.0, x[1, 1, 1]]]), device=False),
+    cube("asanyarray", lambda x: gnp.asanyarray(x, order="F") * 2, device=False),
+    cube("ascontiguousarray", lambda x: gnp.ascontiguousarray(x.T) * 2, device=False),
+    cube("asfortranarray", lambda x: gnp.asfortranarray(x) * 2, device=False),
+    cube("asarray_chkfinite", lambda x: gnp.asarray_chkfinite(x) * 2, device=False),
+    cube("require", lambda x: gnp.require(x, requirements=["F", "W"]) * 2, device=False),
+    cube("full", lambda x: gnp.full((2, 4), x[0, 1])),
+    pair("full_like", lambda a, b: np.full_like(a, b[0])),
     cube("vander", lambda x: np.vander(x[0, 0], 3), exact=False),
     cube("vander increasing", lambda x: np.vander(x[0, 0], increasing=True), exact=False),
     pair("linspace", lambda a, b: np.linspace(a, b, 5), exact=False),
@@ -136,6 +152,19 @@ ENTRIES = [
     entry("pad maximum", lambda x: np.pad(x, 2, mode="maximum"), CUBE),
     entry("pad minimum", lambda x: np.pad(x, 2, mode="minimum", stat_length=1), CUBE),
     entry("pad median", lambda x: np.pad(x, 2, mode="median"), CUBE),
+    pair(
+        "pad traced constants",
+        lambda a, b: np.pad(a, ((1, 2), (0, 1)), constant_values=((b[0, 0], 1.0), (b[0, 1], b[1, 1]))),
+    ),
+    pair("pad one traced constant", lambda a, b: np.pad(a, 1, constant_values=b[0, 0])),
+    pair("pad a traced ramp", lambda a, b: np.pad(a, 2, "linear_ramp", end_values=b[0, :2]), exact=False),
+    cube("pad by a function", lambda x: np.pad(x[0], ((1, 2), (0, 1)), mirror, scale=2.0), device=False),
+    cube("sliding_window_view", lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 3), (1, 2)), device=False),
+    cube(
+        "sliding_window_view twice",
+        lambda x: np.lib.stride_tricks.sliding_window_view(x[0, 0], (2, 2), (0, 0)),
+        device=False,
+    ),
     # indices
     cube("index a list", lambda x: x[:, [0, 0, 2]], device=False),
     cube("index an array", lambda x: x[rows, :, picks], device=False),

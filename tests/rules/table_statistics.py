@@ -4,31 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.rules.check import apart, entry, positive, real
+from tests.rules.check import entry, positive, real
 
 ENTRIES = [
-    entry("median odd", lambda a: np.median(a, axis=0), apart(3, 2)),
-    entry("median even", lambda a: np.median(a, axis=0, keepdims=True), apart(4, 2)),
-    entry("median of all", np.median, apart(2, 4)),
-    entry("median of two axes", lambda a: np.median(a, axis=(0, 2)), apart(3, 2, 4)),
-    entry("quantile", lambda a: np.quantile(a, 0.3, axis=1), apart(2, 5), exact=False),
-    entry(
-        "quantiles",
-        lambda a: np.quantile(a, [0.0, 0.4, 1.0], axis=(0, 2), keepdims=True),
-        apart(2, 3, 2),
-        exact=False,
-    ),
-    *(
-        entry(
-            f"quantile {method}",
-            lambda a, method=method: np.quantile(a, 0.37, method=method),
-            apart(7),
-            exact=False,
-            single=False,
-        )
-        for method in ("inverted_cdf", "hazen", "weibull", "median_unbiased", "nearest", "midpoint", "higher")
-    ),
-    entry("percentile", lambda a: np.percentile(a, 40), apart(2, 3), exact=False),
     entry("cov", np.cov, real(3, 5), exact=False, is_complex=True, single=False),
     entry(
         "cov of two", lambda m, y: np.cov(m, y, rowvar=False, bias=True), real(5, 2), real(5), exact=False, single=False

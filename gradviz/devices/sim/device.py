@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.devices.protocol import LISTENER
+from gradviz.devices.protocol import listener as heard
 from gradviz.devices.sim import creation, functions, indexing, operands, ufuncs
 from gradviz.devices.sim.array import SimArray
 from gradviz.devices.sim.clock import Clock, Interval
@@ -63,6 +63,9 @@ class SimDevice:
         return f"<simulated device {self.name}>"
 
     # What the engine and the recorder ask
+
+    def stopwatch(self) -> None:
+        """None: the model tells of every kernel."""
 
     def now_ns(self) -> int:
         """The host's time in the model."""
@@ -126,7 +129,7 @@ class SimDevice:
         stream = current_stream(self) if stream is None else stream
         moved, stood = self.clock.upload_pageable(stream, host.nbytes)
         self._count_upload("set")
-        if (listener := LISTENER.get()) is not None:
+        if (listener := heard()) is not None:
             listener.transfer("host_to_device", "explicit", stream.name, *moved, host.nbytes)
         self.wait("pageable", stream, stood)
 
@@ -156,7 +159,7 @@ class SimDevice:
         if nbytes:
             if from_pool:
                 self.clock.spend(self.preset.pool_hit_ns)
-            if (listener := LISTENER.get()) is not None:
+            if (listener := heard()) is not None:
                 listener.alloc(memory, nbytes, memory.reserved_nbytes, from_pool, self.clock.host_ns)
         return memory
 
@@ -179,7 +182,7 @@ class SimDevice:
         counts = self.counts
         counts.launch += 1
         counts.log.append(("launch", name))
-        if (listener := LISTENER.get()) is not None:
+        if (listener := heard()) is not None:
             listener.kernel(name, stream.name, start_ns, end_ns, nbytes)
 
     def upload(self, nbytes: int, reason: str, what: str) -> None:
@@ -187,14 +190,14 @@ class SimDevice:
         stream = current_stream(self)
         moved = self.clock.upload(stream, nbytes)
         self._count_upload(what)
-        if (listener := LISTENER.get()) is not None:
+        if (listener := heard()) is not None:
             listener.transfer("host_to_device", reason, stream.name, *moved, nbytes)
 
     def copy_for_layout(self, nbytes: int) -> None:
         """Count and time the copy of an operand into an order that a library can take."""
         stream = current_stream(self)
         self.launch("copy", 2 * nbytes, self.preset.ufunc_ns)
-        if (listener := LISTENER.get()) is not None:
+        if (listener := heard()) is not None:
             start_ns = self.clock.host_ns + self.preset.launch_ns
             listener.transfer("device_to_device", "contiguous", stream.name, start_ns, stream.ready_ns, nbytes)
 
@@ -208,7 +211,7 @@ class SimDevice:
         """The host reads a value inside a function, for its own ends."""
         stream = current_stream(self)
         moved, stood = self.clock.download(stream, nbytes)
-        if (listener := LISTENER.get()) is not None:
+        if (listener := heard()) is not None:
             listener.transfer("device_to_host", "scalar_read", stream.name, *moved, nbytes)
         self.wait(trigger, stream, stood, nbytes, None, what)
 
@@ -218,13 +221,13 @@ class SimDevice:
         """Count a wait that the clock has made, and tell of it."""
         self.counts.sync += 1
         self.counts.log.append(("sync", what or trigger))
-        if (listener := LISTENER.get()) is not None:
+        if (listener := heard()) is not None:
             listener.sync(trigger, stream.name, stood.start_ns, stood.end_ns, nbytes, value)
 
     def wait_for_allocator(self, nbytes: int) -> None:
         """The driver's allocator waits for the device. No wait that the program asked for, so it is not counted."""
         stood = self.clock.malloc()
-        if stood.end_ns > stood.start_ns and (listener := LISTENER.get()) is not None:
+        if stood.end_ns > stood.start_ns and (listener := heard()) is not None:
             stream = current_stream(self)
             listener.sync("allocation", stream.name, stood.start_ns, stood.end_ns, nbytes, None)
 
@@ -238,7 +241,7 @@ class SimDevice:
             self.copy_for_layout(array.nbytes)
         moved, stood = self.clock.download(stream, array.nbytes)
         del staging  # it lived until its bytes had moved
-        if (listener := LISTENER.get()) is not None:
+        if (listener := heard()) is not None:
             listener.transfer("device_to_host", reason, stream.name, *moved, array.nbytes)
         self.wait(trigger, stream, stood, array.nbytes, value)
 

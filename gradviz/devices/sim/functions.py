@@ -14,6 +14,7 @@ from gradviz.devices.sim.creation import CREATION, filled
 from gradviz.devices.sim.operands import unwrap
 from gradviz.devices.sim.quiet import LINALG_RAISES, quietly
 from gradviz.devices.sim.reads import hidden_reads
+from gradviz.devices.sim.signatures import check_arguments
 
 if TYPE_CHECKING:
     from gradviz.devices.sim.device import SimDevice
@@ -54,6 +55,7 @@ def call(device: SimDevice, func: Callable[..., Any], args: tuple[Any, ...], kwa
     module = getattr(func, "__module__", "") or ""
     if name in MISSING or (name in MISSING_LINALG and module == "numpy.linalg"):
         return NotImplemented
+    check_arguments(name, module, args, kwargs)
     special = SPECIAL.get(name)
     return run(device, name, module, func, args, kwargs) if special is None else special(device, *args, **kwargs)
 

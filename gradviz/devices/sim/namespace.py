@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradviz.devices.sim import indexing
 from gradviz.devices.sim.array import SCALARS, SimArray
 from gradviz.devices.sim.creation import CREATION, filled
 from gradviz.devices.sim.cuda import Cuda
@@ -33,7 +34,7 @@ PLAIN = {"broadcast_shapes", "can_cast", "finfo", "iinfo", "issubdtype", "isscal
 class Function:
     """A NumPy function that takes arrays of one device, and scalars, and nothing else.
 
-    Attributes of the function (``xp.add.at``, ``xp.add.reduce``) are NumPy's, which end up on the device as well.
+    Other attributes of the function (``xp.add.reduce``) are NumPy's, which end up on the device as well.
     """
 
     def __init__(self, device: SimDevice, func: Callable[..., Any]) -> None:
@@ -51,6 +52,10 @@ class Function:
         if result is NotImplemented:
             raise UnsupportedOnDeviceError(f"CuPy has no {self._func.__name__}.")
         return result
+
+    def at(self, a: Any, indices: Any, b: Any = None) -> None:
+        """As `numpy.ufunc.at`, with any index."""
+        indexing.scatter(self._device, self._func.__name__, a, indices, b)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._func, name)

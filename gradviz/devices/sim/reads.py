@@ -8,12 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradviz.devices.sim.array import SimArray
-
-# The shape of the result depends on values.
-SHAPES = {
-    "argwhere", "compress", "delete", "extract", "flatnonzero", "intersect1d", "nonzero", "place", "setdiff1d",
-    "setxor1d", "trim_zeros", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
-}  # fmt: skip
+from gradviz.devices.waiting import SHAPES
 
 # Values are checked, or steer the algorithm.
 CHECKS = {

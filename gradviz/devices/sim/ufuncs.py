@@ -26,6 +26,10 @@ REDUCTIONS = {
 }
 SCANS = {"add": "cumsum", "multiply": "cumprod"}
 
+# The ufuncs that have these methods (cupy/_core/_kernel.pyx).
+REDUCING = {"reduce": ("add", "multiply"), "accumulate": ("add", "multiply"), "reduceat": ("add",)}
+KNOWN = (SimArray, np.ndarray, *SCALARS)
+
 # NumPy 2.2 has these, CuPy 14 has not.
 MISSING = {"isnat", "matvec", "spacing", "vecdot", "vecmat"}
 
@@ -44,9 +48,12 @@ TRANSCENDENTAL = {
 def apply(device: SimDevice, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer ``__array_ufunc__``."""
     name = ufunc.__name__
-    if name in MISSING:
-        raise UnsupportedOnDeviceError(f"CuPy has no {name}; write it with other functions, such as multiply and sum.")
+    check_there(name, method)
     if method == "at":
+        if not all(
+            isinstance(value, KNOWN) for value in inputs
+        ):  # so does CuPy: it takes more only in its own ``add.at``
+            return NotImplemented
         return indexing.scatter(device, name, *inputs)
 
     hosts = []
@@ -78,6 +85,16 @@ def apply(device: SimDevice, ufunc: np.ufunc, method: str, inputs: tuple[Any, ..
         return _elementwise(device, name, result, out, hosts)
     result = quietly(getattr(ufunc, method), hosts, kwargs)
     return _reduction(device, name, method, result, out, hosts)
+
+
+def check_there(name: str, method: str) -> None:
+    """Refuse a ufunc, or a method of one, that CuPy lacks."""
+    if name in MISSING:
+        raise UnsupportedOnDeviceError(f"CuPy has no {name}; write it with other functions, such as multiply and sum.")
+    if method in REDUCING and name not in REDUCING[method]:
+        raise UnsupportedOnDeviceError(
+            f"`cupy_{name}.{method}` is not supported yet: CuPy's ufuncs {method} only {' and '.join(REDUCING[method])}."
+        )
 
 
 def _take_output(device: SimDevice, name: str, kwargs: dict[str, Any]) -> Any:

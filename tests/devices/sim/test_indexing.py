@@ -89,7 +89,7 @@ def test_add_at_counts_repeats(name: str) -> None:
     host, a = HOST.copy(), xp.asarray(HOST)
     values = np.arange(host[index].size, dtype=float).reshape(host[index].shape)
     np.add.at(host, index, values)
-    np.add.at(a, there(index), xp.asarray(values))
+    xp.add.at(a, there(index), xp.asarray(values))
     np.testing.assert_array_equal(a.get(), host)
 
 

@@ -1,0 +1,1 @@
+"""Derivatives of SciPy's functions, in files as SciPy's modules are called."""
