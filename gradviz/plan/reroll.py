@@ -207,7 +207,19 @@ def columns_of(program: Program, numbers: np.ndarray, first: int, period: int, c
             if column is None:
                 return None
             columns[-1].append(column)
+    kinds = [column for row in columns for column in row]
+    if any(kind == "gathered" and data.meta.kind == "array" for kind, data in kinds) and not recurs(columns):
+        return None  # as well done side by side, where the arrays are
     return columns
+
+
+def recurs(columns: list[list[tuple[str, Any]]]) -> bool:
+    """Whether an iteration needs the one before: a value that is handed on depends on itself."""
+    reads = [{d if kind == "local" else d[0] for kind, d in row if kind in ("local", "carried")} for row in columns]
+    left = set(range(len(reads)))
+    while free := {j for j in left if not reads[j] & left}:
+        left -= free
+    return bool(left)
 
 
 def integer_column(values: np.ndarray) -> tuple[str, Any]:
