@@ -1,0 +1,1 @@
+from gradviz.scipy.linalg import *  # noqa: F403
