@@ -69,7 +69,9 @@ class Capture:
         self.short = [0, 0, 0, 0]  # codes of +, -, *, / on float64 numbers
         self.inputs: list[Any] = []
         self.outside: dict[int, Captured] = {}  # id of an array that the function refers to -> the input it is
-        self.copies: dict[int, tuple[ndarray, ndarray]] = {}  # id of a copy that the engine made -> (of which array, the copy)
+        self.copies: dict[
+            int, tuple[ndarray, ndarray]
+        ] = {}  # id of a copy that the engine made -> (of which array, the copy)
         self.lines = Lines()
 
     # ---- values
