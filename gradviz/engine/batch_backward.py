@@ -6,7 +6,7 @@ from typing import Any
 
 import gradviz.engine.batch_functions  # noqa: F401 - teaches batches what NumPy's functions do
 from gradviz.engine.array import Array
-from gradviz.engine.batch import Batch, NotBatchedError, joined, lifted
+from gradviz.engine.batch import Batch, NotBatchedError, as_batch, joined
 from gradviz.engine.cotangent import Indexed, Owned, Picked, add, pass_on
 from gradviz.engine.step import STEPS, Step
 
@@ -65,14 +65,14 @@ def put_together(items: list[Any]) -> Any:
 def spread(item: Any, count: int) -> Any:
     """A cotangent as one of all rows, also where it depends on none of them."""
     if type(item) is Indexed:
-        return with_values(item, [lifted(value, count) for _, value in item.parts])
+        return with_values(item, [as_batch(value, count) for _, value in item.parts])
     if type(item) is Picked:
         return Picked(item.k, item.count, spread(item.value, count))
     if type(item) is list:
         return [spread(part, count) for part in item]
     if isinstance(item, Array):
         raise NotBatchedError
-    return lifted(item, count)
+    return as_batch(item, count)
 
 
 def with_values(indexed: Indexed, values: list[Any]) -> Indexed:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array, View, can_be_shared, constant, strip
-from gradviz.engine.constants import keep
+from gradviz.engine.constants import copied, keep
 from gradviz.engine.cotangent import Picked
 from gradviz.engine.memory import memory_of
 from gradviz.engine.rule import Rule
@@ -65,7 +65,7 @@ def entered(rule: Rule, arguments: tuple[Any, ...], top: Tape) -> tuple[list[Any
                     raise not_differentiable(rule, name)
             values[position] = strip(value, top.level)
         elif type(value) is ndarray and name in rule.constant and value.dtype.kind in "biu":
-            values[position] = value.copy()  # programs count on with the array they indexed by
+            values[position] = copied(value)  # programs count on with the array they indexed by
         elif type(value) in (list, tuple):
             if name == rule.sequence:
                 values[position] = _enter_sequence(value, top, parents, positions)

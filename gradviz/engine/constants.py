@@ -40,12 +40,23 @@ def keep(tape: Tape, given: Any, value: Any) -> Any:
     """What a record may hold of an argument: of a plain array that is `given`, a copy or the array itself, noted."""
     if type(given) is ndarray:
         if given.nbytes <= COPIED_NBYTES:
-            return value.copy(order="K")
+            return copied(value)
         if type(value) is ndarray:
             note(tape, value)
     elif type(given) in (list, tuple) and type(value) is type(given):
         return type(value)(keep(tape, g, v) for g, v in zip(given, value, strict=True))
     return value
+
+
+LISTENERS: list[Any] = []  # told of each copy, and of what it is one: a plan has to know whose array it was
+
+
+def copied(array: ndarray) -> ndarray:
+    """A copy of a program's own array, which it may go on to change."""
+    made = array.copy(order="K")
+    for tell in LISTENERS:
+        tell(array, made)
+    return made
 
 
 def note(tape: Tape, array: ndarray) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradviz.engine.array import FOREIGN, FRESH, USED, Array, Mark, View, bottom, constant, is_number, strip
 from gradviz.engine.call import below, escaped, innermost, nested, stacked
-from gradviz.engine.constants import keep
+from gradviz.engine.constants import copied, keep
 from gradviz.engine.cotangent import add_at, fit, is_basic, lifted, may_repeat, zeros
 from gradviz.engine.like import Like
 from gradviz.engine.memory import born, held, memory_of, rescue
@@ -290,7 +290,7 @@ def below_index(index: Any) -> Any:
         return tuple(below_index(i) for i in index)
     if type(index) is list:
         return list(index)
-    return index.copy() if type(index) is np.ndarray else index
+    return copied(index) if type(index) is np.ndarray else index
 
 
 def part_of(whole: Any, views: Views) -> tuple[Any, Any]:

@@ -21,7 +21,7 @@ from gradviz.plan.captured import (
     PythonNumber,
     plain,
 )  # fmt: skip
-from gradviz.plan.operation import add_at, updated
+from gradviz.plan.operation import add_at, updated, viewed
 
 ndarray = np.ndarray
 PYTHON_NUMBERS = frozenset({float, int, complex, bool})
@@ -269,6 +269,11 @@ def fill(self: Any, value: Any) -> None:
     self[...] = value
 
 
+def view(self: Any, dtype: Any = None) -> Any:
+    """The same memory, with entries of another dtype."""
+    return self[...] if dtype is None else self.capture.call(viewed, (self, np.dtype(dtype)), {})
+
+
 def put(self: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
     """Set entries of the flattened array."""
     np.put(self, indices, values, mode)
@@ -294,7 +299,7 @@ ON_BOTH: dict[str, Any] = {
     **{name: method(getattr(np, name)) for name in METHODS},
 }  # fmt: skip
 ON_ARRAYS: dict[str, Any] = {
-    "fill": fill, "put": put, "sort": sort, "flat": property(flatten), "mT": property(lambda self: np.swapaxes(self, -1, -2)),
+    "fill": fill, "view": view, "put": put, "sort": sort, "flat": property(flatten), "mT": property(lambda self: np.swapaxes(self, -1, -2)),
     "__getattr__": missing,
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ import numpy as np
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CaptureError, EscapedArrayError
 from gradviz.plan.captured import CAPTURED, CLASSES, FLOAT64, Captured, CapturedArray, CapturedView, captured, plain
-from gradviz.plan.constants import Constants, Outside, memory
+from gradviz.plan.constants import Constants, Outside, memory, same
 from gradviz.plan.operation import (
     Items,
     Nth,
@@ -35,7 +35,7 @@ from gradviz.plan.operation import (
 )  # fmt: skip
 from gradviz.plan.program import NO_NUMBER, Program, Rows, value_numbers
 from gradviz.plan.template import Parts
-from gradviz.record.source import Lines, line_of, short
+from gradviz.record.source import Lines, place_of
 
 ndarray = np.ndarray
 INPUT = 0  # the operation of the rows that stand for inputs
@@ -69,6 +69,9 @@ class Capture:
         self.short = [0, 0, 0, 0]  # codes of +, -, *, / on float64 numbers
         self.inputs: list[Any] = []
         self.outside: dict[int, Captured] = {}  # id of an array that the function refers to -> the input it is
+        self.copies: dict[
+            int, tuple[ndarray, ndarray]
+        ] = {}  # id of a copy that the engine made -> (of which array, the copy)
         self.lines = Lines()
 
     # ---- values
@@ -94,7 +97,14 @@ class Capture:
         found = self.outside.get(id(value))
         if found is not None and found.value is value:
             return found.number
+        copied = self.copies.get(id(value))
+        if copied is not None and same(*copied):
+            return self.constant(copied[0])
         return self.constants.array(value, self.lines.site(sys._getframe(1)))
+
+    def copied(self, array: ndarray, copy: ndarray) -> None:
+        """Note what a copy is a copy of."""
+        self.copies[id(copy)] = array, copy
 
     def row(self, code: int, *operands: int) -> int:
         self.rows.append(code)
@@ -346,8 +356,7 @@ class Capture:
 
     def line(self, site: int) -> str:
         """``file:line`` of a site."""
-        code, at = self.lines.found[site]
-        return f"{short(code.co_filename)}:{line_of(code, at)}"
+        return place_of(*self.lines.found[site])
 
     # ---- the result
 
@@ -388,6 +397,7 @@ class Capture:
     def close(self) -> None:
         """The run is over; to use its values from now on is an error."""
         self.rows = Over()
+        self.copies.clear()
 
 
 class Over:

@@ -118,7 +118,10 @@ class Compiled:
             else:
                 again = self._again
                 if again is not None and again.same(values):
-                    return again.path.run([*again.path.inputs(values)])
+                    try:
+                        return again.path.run([*again.path.inputs(values)])
+                    except Mismatch:
+                        return self._called(args, kwargs)
                 key = quick_key(values, self._structure)
         path = self._quick.get(key)
         if path is not None:

@@ -177,6 +177,11 @@ def updated(function: Callable[..., Any], array: Any, *args: Any, **kwargs: Any)
     return array
 
 
+def viewed(array: Any, dtype: Any) -> Any:
+    """The same memory, with entries of another dtype."""
+    return array.view(dtype)
+
+
 def pick(results: Any, k: int) -> Any:
     """One of several results."""
     return results[k]

@@ -12,6 +12,7 @@ import numpy as np
 
 import gradviz.plan.answers  # noqa: F401 - gives captured values their operators
 from gradviz.engine.array import Array, strip
+from gradviz.engine.constants import LISTENERS
 from gradviz.errors import CaptureError
 from gradviz.plan.capture import Capture
 from gradviz.plan.captured import Captured, CapturedArray
@@ -85,7 +86,11 @@ class Path:
         sums = {r.name: checksum(r.value) for r in self.references.arrays}
         randomness = Randomness(self.references)
         args, kwargs = unflatten(structure, list(traced))
-        result = f(*args, **kwargs)
+        LISTENERS.append(run.copied)
+        try:
+            result = f(*args, **kwargs)
+        finally:
+            LISTENERS.remove(run.copied)
         outs, self.structure = flatten(result)
         self.count = len(outs)
         written = [(k, x) for k, x in enumerate(run.inputs) if isinstance(x, CapturedArray) and x.version]
@@ -93,6 +98,7 @@ class Path:
         randomness.check()
         self.written = tuple((source, self.count + k) for k, (source, _) in enumerate(written))
         del result, outs, args, kwargs
+        run.copies.clear()
         if any(sums.get(r.name) != checksum(r.value) for r in self.references.arrays) or run.constants.changed() >= 0:
             names = [r.name for r in self.references.arrays if sums.get(r.name) != checksum(r.value)]
             site = run.constants.changed()

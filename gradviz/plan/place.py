@@ -62,11 +62,17 @@ class Placement:
         back = set(written.values())
         self.handed = [v for k, v in enumerate(block.results) if k not in back]
         self.into = set(self.written.values())
+        self.places_for: dict[Value, list[Value]] = {}
+        for n, v in self.written.items():
+            self.places_for.setdefault(v, []).append(block.inputs[n])
         self.homes: dict[Value, Home] = {}
         self.copies: list[Copy] = []
         self.taken: dict[int, Value] = {}
         self.input_number = {v: n for n, v in enumerate(block.inputs)}
         self.donated = {block.inputs[n] for n in donated}
+        self.waiting: dict[Any, list[Value]] = {}  # donated inputs by kind
+        for n in sorted(donated - written.keys()):
+            self.waiting.setdefault(block.inputs[n].meta, []).append(block.inputs[n])
         self.last_guard = max(
             (n for n, s in enumerate(steps) if any(node.function is guard for node in s.nodes)), default=-1
         )
@@ -248,6 +254,17 @@ class Placement:
             value = following
         return value
 
+    def _donors(self, value: Value) -> list[Value]:
+        """The inputs in whose memory a result could lie."""
+        if value in self.into:
+            return self.places_for[value]
+        if value not in self.results:
+            return []
+        waiting = self.waiting.get(value.meta, [])
+        while waiting and self.input_number[waiting[0]] in self.taken:
+            waiting.pop(0)
+        return waiting
+
     def _may_lie_in(self, value: Value, root: Value) -> bool:
         """Whether a result may lie in the memory of an input."""
         n = self.input_number[root]
@@ -301,7 +318,7 @@ class Placement:
 
     def _new(self, value: Value, number: int) -> None:
         if number > self.last_guard:
-            for root in self.input_number:
+            for root in self._donors(value):
                 if self.until.get(root, -1) < number and self._may_lie_in(value, root):
                     self._take_over(root, value)
                     return

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.engine.array import Array
-from gradviz.record.source import DEMO, LIBRARIES, line_of, short
+from gradviz.record.source import DEMO, LIBRARIES, place_of
 
 ndarray = np.ndarray
 NUMBERS = (int, float, complex, np.generic)
@@ -305,7 +305,7 @@ def reads(code: types.CodeType) -> Iterator[tuple[str, str, tuple[str, ...], boo
             str(found.argval),
             tuple(attributes),
             empty,
-            f"{short(code.co_filename)}:{line_of(code, found.offset)}",
+            place_of(code, found.offset),
         )
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.plan.loop import Body, Carry, Count, Listed, Out, Same
-from gradviz.plan.operation import Meta, Operation, Slot, meta_of, pick, take, take_number
+from gradviz.plan.operation import Items, Meta, Operation, Slot, guard, meta_of, pick, take, take_number
 from gradviz.plan.program import Program, Rows, value_numbers
 
 MIN_COUNT = 8  # iterations; fewer are as well left written out
 MIN_ROWS = 40
+MOST_GATHERED_NBYTES = 2048  # of each of many arrays that are put into one
 GRAMS = (
     3,
     16,
@@ -35,13 +36,17 @@ SAMPLES = 64
 
 def reroll(program: Program) -> Program:
     """The same program with its loops as loops."""
-    while (rolled := roll_once(program)) is not None:
+    while (rolled := roll_once(program, False) or roll_once(program, True)) is not None:
         program = rolled
     return program
 
 
-def roll_once(program: Program) -> Program | None:
-    """Roll the loops of one period, the one that covers most; None if there are none."""
+def roll_once(program: Program, gather: bool) -> Program | None:
+    """Roll the loops of one period, the one that covers most; None if there are none.
+
+    With ``gather``, values that stand apart are put into one array for a loop to read. Where another loop makes them, that is rolled first,
+    and they are in one already.
+    """
     numbers = value_numbers(program.operations, program.rows)
     codes = program.rows.codes[len(program.inputs) :].astype(np.int32)
     best: list[Stretch] = []
@@ -54,14 +59,16 @@ def roll_once(program: Program) -> Program | None:
             found = [
                 stretch
                 for begin, reach in reaches
-                if (stretch := best_cut(program, numbers, begin + len(program.inputs), period, reach)) is not None
+                if (stretch := shortest(program, numbers, begin + len(program.inputs), period, reach, gather))
+                is not None
             ]
             covers = sum(s.period * s.count for s in found)
             if covers > 1.2 * covered:
                 best, covered = found, covers
         if best:
             break
-    return Rolling(program, numbers, best).result() if best else None
+    rolled = Rolling(program, numbers, best).result() if best else None
+    return rolled if rolled is not None and len(rolled.rows) < len(program.rows) else None
 
 
 def grams_of(codes: np.ndarray, length: int) -> np.ndarray:
@@ -128,18 +135,48 @@ def repeated(codes: np.ndarray, period: int) -> Iterator[tuple[int, int]]:
     yield from zip(begins[long].tolist(), reaches[long].tolist(), strict=True)
 
 
-def best_cut(program: Program, numbers: np.ndarray, begin: int, period: int, reach: int) -> Stretch | None:
+def shortest(
+    program: Program, numbers: np.ndarray, begin: int, period: int, reach: int, gather: bool
+) -> Stretch | None:
+    """The stretch with that period, or with a part of it that the rows have as well: four turns of a loop are not one of another."""
+    codes = program.rows.codes[begin : begin + reach]
+    for part in range(1, period // 2 + 1):
+        if period % part == 0 and (codes[part:] == codes[:-part]).all():
+            found = best_cut(program, numbers, begin, part, reach, gather)
+            if found is not None:
+                return found
+    return best_cut(program, numbers, begin, period, reach, gather)
+
+
+def best_cut(
+    program: Program, numbers: np.ndarray, begin: int, period: int, reach: int, gather: bool
+) -> Stretch | None:
     """The stretch, begun where fewest values cross, and without an odd iteration at either end if need be."""
+    body = program.rows.codes[begin : begin + period].tolist()
+    if all(is_entry(program.operations[code]) for code in body):  # nothing would be done in it
+        return None
     for first in beginnings(program.rows, numbers, begin, period, reach):
         count = (reach - (first - begin)) // period
         for before, after in ((0, 0), (1, 0), (0, 1), (1, 1), (2, 1)):
             kept = count - before - after
             if kept < MIN_COUNT:
                 break
-            columns = columns_of(program, numbers, first + before * period, period, kept)
+            if splits_results(program, first + (before + kept) * period):
+                break
+            columns = columns_of(program, numbers, first + before * period, period, kept, gather)
             if columns is not None:
                 return Stretch(first + before * period, period, kept, columns)
     return None
+
+
+def splits_results(program: Program, at: int) -> bool:
+    """Whether a call with several results would stay before ``at``, and what picks one of them would come behind."""
+    rows = program.rows
+    while at < len(rows) and program.operations[int(rows.codes[at])].function in (pick, guard):
+        if rows.row(at)[1] < at and program.operations[int(rows.codes[at])].function is pick:
+            return True
+        at += 1
+    return False
 
 
 def beginnings(rows: Rows, numbers: np.ndarray, begin: int, period: int, reach: int) -> list[int]:
@@ -164,7 +201,7 @@ def beginnings(rows: Rows, numbers: np.ndarray, begin: int, period: int, reach: 
     return [begin + int(t) for t in order if t <= most][:2]
 
 
-def columns_of(program: Program, numbers: np.ndarray, first: int, period: int, count: int) -> Any:
+def columns_of(program: Program, numbers: np.ndarray, first: int, period: int, count: int, gather: bool) -> Any:
     """What each operand does from iteration to iteration; None if one follows no rule."""
     rows = program.rows
     lo, hi = rows.starts[first], rows.starts[first + period * count]
@@ -175,11 +212,27 @@ def columns_of(program: Program, numbers: np.ndarray, first: int, period: int, c
         integers = program.operations[int(rows.codes[first + j])].integers
         columns.append([])
         for k, c in enumerate(range(ends[j], ends[j + 1])):
-            column = integer_column(plain[:, c]) if integers[k] else value_column(program, values[:, c], first, period)
+            column = (
+                integer_column(plain[:, c])
+                if integers[k]
+                else value_column(program, values[:, c], first, period, gather)
+            )
             if column is None:
                 return None
             columns[-1].append(column)
+    kinds = [column for row in columns for column in row]
+    if any(kind == "gathered" and data.meta.kind == "array" for kind, data in kinds) and not recurs(columns):
+        return None  # as well done side by side, where the arrays are
     return columns
+
+
+def recurs(columns: list[list[tuple[str, Any]]]) -> bool:
+    """Whether an iteration needs the one before: a value that is handed on depends on itself."""
+    reads = [{d if kind == "local" else d[0] for kind, d in row if kind in ("local", "carried")} for row in columns]
+    left = set(range(len(reads)))
+    while free := {j for j in left if not reads[j] & left}:
+        left -= free
+    return bool(left)
 
 
 def integer_column(values: np.ndarray) -> tuple[str, Any]:
@@ -189,15 +242,17 @@ def integer_column(values: np.ndarray) -> tuple[str, Any]:
     return "listed", values
 
 
-def value_column(program: Program, values: np.ndarray, first: int, period: int) -> tuple[str, Any] | None:
+def value_column(program: Program, values: np.ndarray, first: int, period: int, gather: bool) -> tuple[str, Any] | None:
     start = int(values[0])
     if values[-1] == start and (values == start).all():
         return "same", start
     if values[-1] < 0:
-        return constant_column(program, values)
+        return constant_column(program, values) if (values < 0).all() else None
     steady = int(values[-1]) - first - period * (len(values) - 1)
     back = -(steady // period)  # iterations between making and reading
-    if back >= MIN_COUNT or values[-1] < first:
+    if values[-1] < first:
+        return outside_column(program, values, first, gather) if values.min() >= 0 else None
+    if back >= MIN_COUNT:
         return None
     moving = first + steady + period * np.arange(max(back, 0), len(values))
     if not (values[max(back, 0) :] == moving).all():
@@ -206,7 +261,8 @@ def value_column(program: Program, values: np.ndarray, first: int, period: int) 
         return "local", steady
     slot = steady % period
     inits = tuple(int(v) for v in values[:back])
-    if any(program.meta(v) != program.meta(first + slot) for v in inits) or max(inits) >= first:
+    meta = program.meta(first + slot)
+    if not isinstance(meta, Meta) or any(program.meta(v) != meta for v in inits) or max(inits) >= first:
         return None
     return "carried", (slot, inits)
 
@@ -218,10 +274,49 @@ class Column(NamedTuple):
     meta: Meta
 
 
+def outside_column(program: Program, values: np.ndarray, first: int, gather: bool) -> tuple[str, Any] | None:
+    """Another value from before the loop in each iteration: entries of one array, or values few enough to be put into one."""
+    if values.max() >= first:
+        return None
+    rows = program.rows
+    codes = np.unique(rows.codes[values]) if values.min() >= len(program.inputs) else ()
+    if len(codes) == 1 and is_entry(program.operations[int(codes[0])]):
+        starts = rows.starts[values]
+        sources = np.unique(rows.operands[starts])
+        if len(sources) == 1:
+            return "entry", Entry(int(codes[0]), int(sources[0]), *integer_column(rows.operands[starts + 1]))
+    if not gather:
+        return None
+    metas = {program.meta(int(v)) for v in np.unique(values)}
+    meta = metas.pop()
+    if metas or not isinstance(meta, Meta) or (meta.kind == "array" and meta.nbytes > MOST_GATHERED_NBYTES):
+        return None
+    return "gathered", Gathered(tuple(values.tolist()), meta)
+
+
+def is_entry(operation: Operation) -> bool:
+    """Whether it takes one entry along the first axis."""
+    return operation.function in (take, take_number) and operation.args == (Slot(0), Slot(1, True))
+
+
+class Entry(NamedTuple):
+    """One entry of an array for each iteration; the positions are an integer column."""
+
+    code: int
+    source: int
+    kind: str
+    positions: Any
+
+
+class Gathered(NamedTuple):
+    """Values that stand apart, one for each iteration."""
+
+    numbers: tuple[int, ...]
+    meta: Meta
+
+
 def constant_column(program: Program, values: np.ndarray) -> tuple[str, Any] | None:
     """Another number in each iteration, all of one kind."""
-    if not (values < 0).all():
-        return None
     numbers = [program.constants[-1 - v] for v in values.tolist()]
     metas = {meta_of(n) for n in numbers}
     meta = metas.pop()
@@ -237,6 +332,9 @@ class Rolling:
     def __init__(self, program: Program, numbers: np.ndarray, stretches: list[Stretch]) -> None:
         self.program, self.numbers = program, numbers
         self.stretches = sorted(stretches, key=lambda s: s.first)
+        self.families: dict[Any, list[Stretch]] = {}
+        for stretch in self.stretches:
+            self.families.setdefault(self._family(stretch), []).append(stretch)
         self.operations = list(program.operations)
         self.constants = list(program.constants)
         self.found: dict[Any, int] = {
@@ -333,20 +431,29 @@ class Rolling:
         function = take_number if meta.kind == "weak" else take
         return self.operation(function, (Slot(0), Slot(1, True)), meta, (False, True))
 
-    def constant(self, value: Any) -> int:
-        self.constants.append(value)
-        return -len(self.constants)
+    def constant(self, value: np.ndarray) -> int:
+        """The number of an array of numbers that rolling needs."""
+        key = told(value)
+        if key not in self.found:
+            self.constants.append(value.copy())
+            self.found[key] = -len(self.constants)
+        return self.found[key]
+
+    def _family(self, stretch: Stretch) -> Any:
+        """What the loops have in common that can be the same but for numbers."""
+        codes = self.program.rows.codes[stretch.first : stretch.first + stretch.period]
+        return stretch.count, codes.tobytes(), tuple(tuple(sort(*column) for column in row) for row in stretch.columns)
 
     def _loop(self, stretch: Stretch) -> None:
         wanted = self._wanted(stretch)
-        body, operands, integers = Writing(self, stretch).body(wanted)
+        body, operands, integers = Writing(self, stretch, self.families[self._family(stretch)]).body(wanted)
         metas = tuple(
             stacked(self._meta(stretch, slot), stretch.count) if many else self._meta(stretch, slot)
             for slot, many in wanted
         )
         site = next((s for row in body.rows if (s := self.operations[row[0]].site) is not None), None)
         args = tuple(Slot(k, whole) for k, whole in enumerate(integers))
-        outer = [o if whole else self._single(o) for o, whole in zip(operands, integers, strict=True)]
+        outer = [o if whole else self._outer(o) for o, whole in zip(operands, integers, strict=True)]
         loop = self._row(self.operation(body, args, metas, tuple(integers), site), *outer)
         for k, (slot, many) in enumerate(wanted):
             number = self._row(self.operation(pick, (Slot(0), k), metas[k], (False,)), loop)
@@ -357,6 +464,15 @@ class Rolling:
                 self.entry[made] = np.arange(stretch.count)
             else:
                 self.new[made[-1]] = number
+
+    def _outer(self, operand: Any) -> int:
+        """The new number of what a loop reads from outside."""
+        if not isinstance(operand, Gathered):
+            return self._single(operand)
+        numbers = [self._single(n) for n in operand.numbers]
+        slots = Items(Slot(k) for k in range(len(numbers)))
+        meta = stacked(operand.meta, len(numbers))
+        return self._row(self.operation(np.stack, (slots,), meta, (False,) * len(numbers)), *numbers)
 
     def _meta(self, stretch: Stretch, slot: int) -> Any:
         return self.program.meta(stretch.first + slot)
@@ -377,19 +493,41 @@ def stacked(meta: Meta, count: int) -> Meta:
     return Meta((count, *meta.shape), meta.dtype, "array")
 
 
+def sort(kind: str, data: Any) -> Any:
+    """What a column says without its numbers."""
+    match kind:
+        case "local":
+            return kind, data
+        case "count":
+            return kind, data[1]
+        case "carried":
+            return kind, data[0], len(data[1])
+        case "constants" | "gathered":
+            return kind, data.meta
+        case "entry":
+            return kind, data.code, sort(data.kind, data.positions)
+    return kind
+
+
 def told(data: Any) -> Any:
     """What a column says, in a form that can be looked up."""
     if isinstance(data, Column):
         return data.numbers.tobytes(), data.meta
+    if isinstance(data, Entry):
+        return data._replace(positions=told(data.positions))
     return (data.tobytes(), data.dtype) if isinstance(data, np.ndarray) else data
 
 
 class Writing:
-    """Writes the body of one loop."""
+    """Writes the body of one loop.
 
-    def __init__(self, rolling: Rolling, stretch: Stretch) -> None:
-        self.rolling, self.stretch = rolling, stretch
-        self.operands: list[int] = []  # old numbers, or integers
+    Two columns become one parameter if they say the same in each loop of the ``family``, of those that are the same but for numbers:
+    what is the same by chance in one of them must not tell it apart, since they may be the iterations of a loop around.
+    """
+
+    def __init__(self, rolling: Rolling, stretch: Stretch, family: list[Stretch]) -> None:
+        self.rolling, self.stretch, self.family = rolling, stretch, family
+        self.operands: list[Any] = []  # old numbers, or integers, or what is to be gathered
         self.integers: list[bool] = []
         self.parameters: list[Any] = []
         self.known: dict[Any, Any] = {}
@@ -399,7 +537,10 @@ class Writing:
     def body(self, wanted: list[tuple[int, bool]]) -> tuple[Body, list[int], list[bool]]:
         program, stretch = self.rolling.program, self.stretch
         for j, columns in enumerate(stretch.columns):
-            operands = [self._operand(kind, data) for kind, data in columns]
+            operands = [
+                self._operand(kind, data, tuple([s.columns[j][k][1] for s in self.family]))
+                for k, (kind, data) in enumerate(columns)
+            ]
             self.slots.append(len(self.rows))
             self.rows.append((int(program.rows.codes[stretch.first + j]), operands))
         shift = len(self.parameters)
@@ -414,50 +555,67 @@ class Writing:
         inner, n = following
         return self.slots[n] + shift if inner else n
 
-    def _operand(self, kind: str, data: Any) -> tuple[bool, int]:
+    def _operand(self, kind: str, data: Any, alike: tuple[Any, ...]) -> tuple[bool, int]:
+        """What stands for a column; ``alike`` is what the same column says in each loop of the family."""
         if kind == "local":
             return True, self.slots[data]
-        key = kind, told(data)
+        key = kind, tuple(map(told, alike))
         if key not in self.known:
-            self.known[key] = getattr(self, f"_{kind}")(data)
+            self.known[key] = getattr(self, f"_{kind}")(data, alike)
         return self.known[key]
 
-    def _outer(self, number: int, integer: bool = False) -> int:
-        """The place of a value or an integer among the loop's operands."""
-        key = "outer", number, integer
-        if integer or key not in self.known:
-            self.known[key] = len(self.operands)
-            self.operands.append(number)
-            self.integers.append(integer)
+    def _outer(self, number: int, alike: tuple[int, ...]) -> int:
+        """The place of a value among the loop's operands."""
+        key = "outer", alike
+        if key not in self.known:
+            self.known[key] = self._place(number, False)
         return self.known[key]
+
+    def _place(self, operand: Any, integer: bool) -> int:
+        self.operands.append(operand)
+        self.integers.append(integer)
+        return len(self.operands) - 1
 
     def _parameter(self, parameter: Any) -> tuple[bool, int]:
         self.parameters.append(parameter)
         return False, len(self.parameters) - 1
 
-    def _same(self, number: int) -> tuple[bool, int]:
-        if number < 0:
+    def _same(self, number: int, alike: tuple[int, ...]) -> tuple[bool, int]:
+        if number < 0 and len(set(alike)) == 1:
             return False, number
-        return self._parameter(Same(self._outer(number), self.rolling.program.meta(number)))
+        return self._parameter(Same(self._outer(number, alike), self.rolling.program.meta(number)))
 
-    def _count(self, data: tuple[int, int]) -> tuple[bool, int]:
-        return self._parameter(Count(self._outer(data[0], True), data[1]))
+    def _count(self, data: tuple[int, int], _: Any = ()) -> tuple[bool, int]:
+        return self._parameter(Count(self._place(data[0], True), data[1]))
 
-    def _listed(self, values: np.ndarray) -> tuple[bool, int]:
-        return self._parameter(Listed(self._outer(self.rolling.constant(values.copy()))))
+    def _listed(self, values: np.ndarray, _: Any) -> tuple[bool, int]:
+        return self._parameter(Listed(self._place(self.rolling.constant(values), False)))
 
-    def _constants(self, column: Column) -> tuple[bool, int]:
-        code = self.rolling.entry_operation(column.meta)
-        whole, at = self.rolling.constant(column.numbers), self._count((0, 1))
-        self.rows.append((code, [(False, whole), at]))
+    def _entry(self, entry: Entry, alike: tuple[Entry, ...]) -> tuple[bool, int]:
+        positions = self._operand(entry.kind, entry.positions, tuple(e.positions for e in alike))
+        whole = self._operand("same", entry.source, tuple(e.source for e in alike))
+        self.rows.append((entry.code, [whole, positions]))
         return True, len(self.rows) - 1
 
-    def _carried(self, data: tuple[int, tuple[int, ...]]) -> tuple[bool, int]:
+    def _gathered(self, gathered: Gathered, _: Any) -> tuple[bool, int]:
+        whole = self._parameter(Same(self._place(gathered, False), stacked(gathered.meta, len(gathered.numbers))))
+        self.rows.append((self.rolling.entry_operation(gathered.meta), [whole, self._count((0, 1))]))
+        return True, len(self.rows) - 1
+
+    def _constants(self, column: Column, alike: tuple[Column, ...]) -> tuple[bool, int]:
+        number = self.rolling.constant(column.numbers)
+        whole = False, number
+        if len(set(map(told, alike))) > 1:
+            whole = self._parameter(Same(self._place(number, False), meta_of(column.numbers)))
+        self.rows.append((self.rolling.entry_operation(column.meta), [whole, self._count((0, 1))]))
+        return True, len(self.rows) - 1
+
+    def _carried(self, data: tuple[int, tuple[int, ...]], alike: tuple[Any, ...]) -> tuple[bool, int]:
         slot, inits = data
         following: tuple[bool, int] = True, slot
         made = (False, 0)
-        for init in reversed(inits):
-            meta = self.rolling.program.meta(init)
-            made = self._parameter(Carry(self._outer(init), following, meta))  # type: ignore[arg-type]
+        for k in reversed(range(len(inits))):
+            place = self._outer(inits[k], tuple(other[1][k] for other in alike))
+            made = self._parameter(Carry(place, following, self.rolling.program.meta(inits[k])))  # type: ignore[arg-type]
             following = made
         return made

@@ -379,7 +379,7 @@ class Writer:
             for n, places in self.patches.items():
                 head.append(f"a = {ADDRESS.format(name=f'inputs[{n}]')}")
                 head += [f"{self.bind(table)}[{place}] = a + {offset}" for table, place, offset in places]
-        outs = f"[{', '.join(runs([self.result(v) for v in frame.placement.handed]))}]"
+        outs = f"[{', '.join(runs(once_each([self.result(v) for v in frame.placement.handed])))}]"
         back = [
             f"np.copyto({f'given{n}' if n in frame.places.copied else f'inputs[{n}]'}, {self.value(v)})"
             for n, v in frame.placement.written.items()
@@ -485,6 +485,17 @@ def members(nodes: list[Node]) -> str:
     named = [f"{n} {name}" if n > 1 else name for name, n in counts[:MOST_MEMBERS]]
     rest = sum(n for _, n in counts[MOST_MEMBERS:])
     return ", ".join(loops + named + ([f"{rest} more"] if rest else []))
+
+
+def once_each(names: list[str]) -> list[str]:
+    """The same results, with a copy for each array that was handed out before."""
+    seen: set[str] = set()
+    made: list[str] = []
+    for name in names:
+        shared = name in seen and (name.isidentifier() or name.startswith("inputs["))
+        made.append(f"np.array({name})" if shared else name)
+        seen.add(name)
+    return made
 
 
 def runs(names: list[str]) -> list[str]:

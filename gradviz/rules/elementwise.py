@@ -21,6 +21,11 @@ def is_python(x: Any) -> bool:
     return isinstance(x, (int, float, complex)) and not isinstance(x, np.generic)
 
 
+def is_known(x: Any) -> bool:
+    """Whether ``x`` is a Python number that one may look at; one that is captured for a plan is another in the next call."""
+    return is_python(x) and not hasattr(x, "lift")
+
+
 def is_complex(x: Any) -> bool:
     return isinstance(x, complex) if is_python(x) else x.dtype.kind == "c"
 
@@ -60,7 +65,7 @@ rule(np.positive, unchanged_to_x, signature="x", elementwise=True, linear="each"
 
 
 def one_over(x: Any) -> Any:
-    return math.inf if is_python(x) and x == 0 else 1 / x
+    return math.inf if is_known(x) and x == 0 else 1 / x
 
 
 slope(np.true_divide, singular=True, x=lambda y: one_over(y), y=lambda out, y: -(out / y))
@@ -105,7 +110,7 @@ rule(np.ldexp, ldexp_to_x, signature="x, y", elementwise=True, linear="each")
 
 def power_slope(x, y):
     """``y * x**(y - 1)``, and 0 for ``y == 0`` whatever ``x`` is."""
-    if is_python(y):
+    if is_known(y):
         return 2 * x if y == 2 else 0.0 if y == 0 else y * (np.power(x, y - 1) if is_python(x) else x ** (y - 1))
     return y * np.power(x, np.where(y == 0, 1, y - 1))
 
@@ -114,13 +119,13 @@ def exponent_slope(x, out):
     """``out * log(x)``, and 0 for ``x == 0``."""
     if is_complex(out) and not is_complex(x):
         x = x + 0j
-    if is_python(x):
+    if is_known(x):
         return out * (0.0 if x == 0 else np.log(x).item())
     return out * np.log(np.where(x == 0, 1, x))
 
 
 def power_to_x(ct, x, y):
-    return (times if isinstance(y, (int, float)) and y >= 1 else times_safely)(ct, power_slope(x, y))
+    return (times if is_known(y) and not isinstance(y, complex) and y >= 1 else times_safely)(ct, power_slope(x, y))
 
 
 for power in (np.power, np.float_power):

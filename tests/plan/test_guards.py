@@ -366,7 +366,7 @@ def test_a_recording_sees_nothing_of_the_capture() -> None:
     f = gv.compile(gv.grad(lambda x: np.sum(x**2)))
     with gv.profile() as p:
         f(X)
-    assert not len(p.trace.events["kind"])
+    assert len(p.trace.events["kind"]) <= 1  # a step of the plan, and none of the calls that were captured
 
 
 def test_it_looks_like_the_function() -> None:

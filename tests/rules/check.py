@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import gradviz as gv
-from gradviz.engine.batch import Batch, NotBatchedError, lifted
+from gradviz.engine.batch import Batch, NotBatchedError, as_batch
 
 STEP = 1e-6
 
@@ -223,7 +223,7 @@ def check_batches(p: Point) -> None:
 def together(batches: Any, single: list[Any], what: str) -> None:
     for k, batch in enumerate(batches):
         want = np.stack([one[k] for one in single])
-        got = lifted(batch, len(single)).rows
+        got = as_batch(batch, len(single)).rows
         same_kind(got, want, f"a batch of {what}")
         close(got, want, 1e-9, f"a batch of {what}", atol=1e-9)
 
