@@ -4,8 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 FRONT_END := $(wildcard labextension/*.json labextension/*.mjs) \
              $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
+COMPILED := $(wildcard gradviz/*/*.c gradviz/*.h)
 
-.PHONY: help demo test cupy lab lint bench format chromium clean
+.PHONY: help demo test cupy lab lint bench conformance format chromium clean
 
 help:
 	@echo 'make demo    profile the three stories and two real programs; findings here, reports in reports/'
@@ -14,6 +15,7 @@ help:
 	@echo 'make lab     open JupyterLab on the notebooks'
 	@echo 'make lint    check style and types'
 	@echo 'make bench   measure against the rivals; writes benchmarks/results.md (ONLY=eager,W2 for a part)'
+	@echo 'make conformance  run the suites of autograd, PyTorch, JAX and the Array API; writes docs/conformance.md (ONLY=torch for a part)'
 	@echo 'make format  lay out the Python code'
 	@echo 'make clean   remove .venv and all that was built'
 
@@ -48,12 +50,16 @@ lint: .venv/installed-test
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks --only '$(ONLY)'
 
+# ARRAY_API_TESTS names a checkout of array-api-tests; without it the run says how to get one.
+conformance: .venv/installed-conformance
+	$(BIN)/python -m tests.conformance --only '$(ONLY)'
+
 format: .venv/installed-test
 	$(BIN)/ruff check --select I --fix
 	$(BIN)/ruff format
 
 # One stamp for each extra, made again when what is installed or built would change.
-.venv/installed-%: pyproject.toml hatch_build.py gradviz/version.py $(FRONT_END) | $(BIN)/python
+.venv/installed-%: pyproject.toml hatch_build.py gradviz/version.py $(FRONT_END) $(COMPILED) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
@@ -70,4 +76,5 @@ chromium:
 	fi
 
 clean:
-	rm -rf .venv .venv-cupy* gradviz/static gradviz/labextension labextension/lib labextension/node_modules reports dist
+	rm -rf .venv .venv-cupy* gradviz/*/_*.so gradviz/*/_*.pyd gradviz/static gradviz/labextension labextension/lib \
+	  labextension/node_modules reports dist

@@ -11,6 +11,7 @@ from gradviz.report.profile import Profile, compare, load
 from gradviz.report.recording import profile, span
 from gradviz.solvers.least_squares import least_squares
 from gradviz.solvers.minimize import minimize
+from gradviz.transforms import implicit
 from gradviz.transforms.checkpoint import checkpoint
 from gradviz.transforms.gradient import grad, value_and_grad, vjp
 from gradviz.transforms.jacobian import hessian, jacobian
@@ -20,7 +21,7 @@ from gradviz.transforms.tangent import hvp, jvp
 from gradviz.version import __version__
 
 __all__ = [
-    "Array", "Profile", "__version__", "checkpoint", "compare", "compile", "fold", "forbid", "grad", "hessian", "hvp", "jacobian",
-    "jvp", "least_squares", "load", "load_ipython_extension", "minimize", "numpy", "optim", "profile", "rule", "rules", "scan",
-    "scipy", "simulate", "span", "stop_gradient", "value_and_grad", "vjp", "while_loop",
+    "Array", "Profile", "__version__", "checkpoint", "compare", "compile", "fold", "forbid", "grad", "hessian", "hvp", "implicit",
+    "jacobian", "jvp", "least_squares", "load", "load_ipython_extension", "minimize", "numpy", "optim", "profile", "rule", "rules",
+    "scan", "scipy", "simulate", "span", "stop_gradient", "value_and_grad", "vjp", "while_loop",
 ]  # fmt: skip

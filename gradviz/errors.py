@@ -50,6 +50,10 @@ class DenormalError(GradvizError, ArithmeticError):
     """Under ``gv.profile(check="denormals")``: the first denormal number was made."""
 
 
+class ConvergenceError(GradvizError, ArithmeticError):
+    """An iteration did not come to its end: a root, a fixed point or a minimum was not found."""
+
+
 class EscapedArrayError(GradvizError, RuntimeError):
     """An array of a finished gradient was used afterwards."""
 

@@ -1,16 +1,21 @@
-"""Does the wheel carry the front end, once, and no more than it should?"""
+"""Does the wheel carry the front end and the compiled paths, once, and no more than it should?"""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
 
+import gradviz as gv
+
 ROOT = Path(__file__).resolve().parent.parent
+DIST_INFO = f"gradviz-{gv.__version__}.dist-info"
 LAB = "share/jupyter/labextensions/gradviz/"
 
 
@@ -44,8 +49,17 @@ def test_the_lab_extension_is_there_once(wheel: zipfile.ZipFile) -> None:
     assert LAB + entry in names
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_compiled_paths_are_there(wheel: zipfile.ZipFile) -> None:
+    sources = {path.relative_to(ROOT) for path in ROOT.glob("gradviz/*/*.c")}
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    assert len(sources) >= 3
+    assert {str(path.with_name(f"_{path.stem}{suffix}")) for path in sources} <= sizes(wheel).keys()
+    assert "Root-Is-Purelib: false" in wheel.read(f"{DIST_INFO}/WHEEL").decode()
+
+
 def test_nothing_else_travels(wheel: zipfile.ZipFile) -> None:
     names = sizes(wheel)
-    assert not [name for name in names if "node_modules" in name or name.endswith((".ts", ".map", ".pyc"))]
+    assert not [name for name in names if "node_modules" in name or name.endswith((".ts", ".map", ".pyc", ".c", ".h"))]
     assert "gradviz/py.typed" in names
     assert sum(names.values()) < 4_000_000

@@ -46,7 +46,7 @@ def device(name: str) -> Device:
 
     Parameters
     ----------
-    name : ``"host"``; ``"cuda"`` or ``"cuda:1"``, a GPU; ``"sim:a100"`` and the like, a simulated one
+    name : ``"host"`` (which NumPy calls ``"cpu"``); ``"cuda"`` or ``"cuda:1"``, a GPU; ``"sim:a100"`` and the like, a simulated one
 
     Raises
     ------
@@ -55,7 +55,7 @@ def device(name: str) -> Device:
     MissingPackageError
         if it is a GPU, and CuPy is not installed
     """
-    if name == HOST.name:
+    if name in (HOST.name, "cpu"):
         return HOST
     if name.startswith("sim:"):
         return simulate(name).device

@@ -1,4 +1,7 @@
-"""The reverse walk: from the cotangent of the result to those of the inputs, one record at a time."""
+"""The reverse walk: from the cotangent of the result to those of the inputs, one record at a time.
+
+The two walks, this one and that of watched.py, exist compiled as well, in backward.c.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.compiled import compiled
 from gradviz.engine.constants import check_kept
 from gradviz.engine.cotangent import Indexed, Owned, add, add_part, own, pass_on
-from gradviz.engine.step import STEPS
+from gradviz.engine.step import STEPS, Step
 from gradviz.engine.tape import Tape
-from gradviz.engine.watched import watched_walk
+from gradviz.engine.watched import pulled_other, reverse_record, watched_walk
 
 ndarray = np.ndarray
 NUMBERS = {np.float64}  # plans add theirs
@@ -34,9 +38,9 @@ def backward(tape: Tape, seeds: list[tuple[int, Any]], free: bool) -> list[Any]:
         add(cts, *seeds.pop())
     with np.errstate(all="ignore"):
         if tape.recorder is not None:
-            watched_walk(tape, cts, free)
+            WATCHED_WALK(tape, cts, free)
         else:
-            walk(tape.log, cts, tape.leaves, free)
+            WALK(tape.log, cts, tape.leaves, free)
     return cts
 
 
@@ -62,6 +66,8 @@ def walk(log: list[Any], cts: list[Any], leaves: int, free: bool) -> None:
             parent = record[1]
             if cts[parent] is None:
                 cts[parent] = step.back(ct, record)
+            elif step.view:
+                reverse_single(step, ct, record, cts)
             else:
                 add(cts, parent, step.back(ct, record))
             continue
@@ -106,3 +112,9 @@ def reverse_single(step: Any, ct: Any, record: tuple[Any, ...], cts: list[Any]) 
         cts[parent].array = add_part(cts[parent].array, ((step.rule, record[2]),), ct)
     else:
         add(cts, parent, step.back(ct, record))
+
+
+core = compiled(__name__)
+if core is not None:
+    core.know(STEPS, Step, Tape, Owned, Indexed, pass_on, own, hand_out, reverse_single, reverse_record, pulled_other)
+WALK, WATCHED_WALK = (walk, watched_walk) if core is None else (core.walk, core.watched_walk)

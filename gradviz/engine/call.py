@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,12 @@ def call(rule: Rule, arguments: tuple[Any, ...]) -> Any:
     first = arguments[0]
     if rule.positions == (0,) and (type(first) is Array or type(first) is View):
         tape = first.tape
-        if type(tape) is Tape and tape.open and not any(map(may_hold, arguments[1:])):
+        if type(tape) is Tape and tape.open and plain_options(arguments):
             return call_one(tape, rule, first, arguments)
+    elif rule.pair:
+        made = call_two(rule, *arguments)
+        if made is not None:
+            return made
     top = innermost(arguments)
     if top is None:
         return call_plain(rule, arguments)
@@ -75,12 +80,20 @@ def entered(rule: Rule, arguments: tuple[Any, ...], top: Tape) -> tuple[list[Any
     return values, active, parents, positions
 
 
-def may_hold(argument: Any) -> bool:
-    """Whether an argument could be or contain a traced array; shapes and axes, given as integers, cannot."""
-    kind = type(argument)
-    if kind is tuple:
-        return any(type(item) is not int for item in argument)
-    return kind is list or kind is ndarray or isinstance(argument, Array)
+PLAIN = frozenset({int, float, bool, str, NoneType, slice})
+
+
+def plain_options(arguments: tuple[Any, ...]) -> bool:
+    """Whether no argument but the first can be or contain a traced array; shapes and axes, given as integers, cannot."""
+    for argument in arguments[1:]:
+        kind = type(argument)
+        if kind is tuple:
+            for item in argument:
+                if type(item) is not int:
+                    return False
+        elif kind not in PLAIN and (kind is list or kind is ndarray or isinstance(argument, Array)):
+            return False
+    return True
 
 
 def call_one(tape: Tape, rule: Rule, first: Array, arguments: tuple[Any, ...]) -> Any:
@@ -104,6 +117,42 @@ def call_one(tape: Tape, rule: Rule, first: Array, arguments: tuple[Any, ...]) -
     if rule.view and looks_at(out, value):
         return View(out, tape, index, first, (rule, values[1:]))
     return Array(out, tape, index)
+
+
+def call_two(rule: Rule, x: Any, y: Any) -> Any:
+    """The ordinary case of `call` for two operands: one or both are on one tape, and what is not is a plain array; else None."""
+    x_traced, y_traced = type(x) is Array or type(x) is View, type(y) is Array or type(y) is View
+    tape = x.tape if x_traced else y.tape if y_traced else None
+    if type(tape) is not Tape or not tape.open:
+        return None
+    a, b = x.value if x_traced else x, y.value if y_traced else y
+    if type(a) is not ndarray or type(b) is not ndarray or (x_traced and y_traced and y.tape is not tape):
+        return None
+    key = BOTH if x_traced and y_traced else FIRST if x_traced else SECOND
+    recorder = tape.recorder
+    if recorder is None:
+        out = rule.run(a, b)
+    else:
+        out = recorder.call(
+            rule.name, rule.run, (a, b), saves=rule.variant((tuple(rule.inputs[k] for k in key), False)).saves
+        )
+    dtype = getattr(out, "dtype", None)
+    fitted = (x_traced and a.dtype != dtype) or (y_traced and b.dtype != dtype)
+    variant = rule.variant((tuple(rule.inputs[k] for k in key), fitted))
+    if not x_traced and 0 in variant.kept:
+        a = keep(tape, a, a)
+    elif not y_traced and 1 in variant.kept:
+        b = keep(tape, b, b)
+    parents = (x.index, y.index) if x_traced and y_traced else x.index if x_traced else y.index
+    log = tape.log
+    index = len(log)
+    log.append(variant.keep(parents, out, a, b))
+    if recorder is not None:
+        tape.calls[index] = recorder.last
+    return Array(out, tape, index)
+
+
+FIRST, SECOND, BOTH = (0,), (1,), (0, 1)
 
 
 def escaped(name: str) -> EscapedArrayError:
@@ -204,11 +253,18 @@ def remember(
 
 def looks_at(out: Any, value: Any) -> bool:
     """Whether a result is a view of its input; numbers have none."""
+    if type(out) is ndarray and type(value) is ndarray:  # the same, without asking what kind they are
+        base = out.base
+        if base is None and value.base is None:
+            return out is value
+        return base is value or memory_of(out) is memory_of(value)
     return can_be_shared(out) and memory_of(out) is memory_of(value)
 
 
 def alike(rule: Rule, value: Any, out: Any) -> bool:
     """Whether the cotangent of ``value`` needs no fitting: broadcasting and promotion left shape and dtype as they were."""
+    if type(value) is ndarray and type(out) is ndarray and value.dtype is out.dtype:
+        return not rule.elementwise or value.shape == out.shape
     dtype = getattr(value, "dtype", None)
     if dtype is None:  # a Python scalar
         return getattr(out, "shape", ()) == () and (isinstance(value, complex) or not np.iscomplexobj(out))

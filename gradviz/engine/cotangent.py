@@ -157,7 +157,7 @@ def owned(array: Any, extra: int = 0) -> bool:
         return False
     base = array.base
     while base is not None:
-        if not hasattr(base, "strides") or _references(base) > ALONE + 1:
+        if not hasattr(base, "base") or _references(base) > ALONE + 1:  # a buffer of somebody else
             return False
         base = base.base
     return True

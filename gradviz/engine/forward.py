@@ -210,6 +210,7 @@ def transposed_twice(rule: Rule, values: list[Any], out: Any, tangents: dict[str
         if type(cotangent) is Indexed or type(cotangent) is Owned:
             cotangent = cotangent.dense()
         if isinstance(cotangent, Array) and cotangent.tape is tape:
+            tangent = tangent if hasattr(tangent, "dtype") else np.asarray(tangent)[()]
             seeds.append((cotangent.index, lifted(tangent, cotangent.value)))
     cts = backward(tape, seeds, free=True)
     made = []

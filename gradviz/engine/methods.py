@@ -9,13 +9,13 @@ import numpy as np
 from gradviz.engine.array import Array, is_number, snapshot
 from gradviz.engine.flat import Flat
 from gradviz.engine.mutate import adopt, assign
-from gradviz.engine.rule import rule
+from gradviz.engine.rule import COMPOSED, rule
 from gradviz.errors import WriteError
 
 
 def reshape(self: Any, *shape: Any, order: Any = "C") -> Any:
     """``np.reshape(self, shape)``; the shape may be given as separate integers."""
-    return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+    return COMPOSED[np.reshape](self, shape[0] if len(shape) == 1 else shape, order)
 
 
 def transpose(self: Array, *axes: Any) -> Any:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array, bottom, is_number
-from gradviz.engine.call import call, call_without_gradient, missing, stacked
+from gradviz.engine.call import call, call_without_gradient, innermost, missing, stacked, wrap_constant
 from gradviz.engine.cotangent import may_repeat
 from gradviz.engine.methods import DEFINED
 from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrite
 from gradviz.engine.rounds import update_in_rounds
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, OUT_POSITION, RULES
-from gradviz.engine.straight import BINARY, REFLECTED, UNARY, get_item, write_straight_paths
+from gradviz.engine.straight import BINARY, REFLECTED, UNARY, get_item, shortened, write_straight_paths
 from gradviz.errors import ConversionError, UnsupportedOnDeviceError
 
 
@@ -27,6 +27,8 @@ def general(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
         return COMPOSED[ufunc](*inputs)
     if ufunc in NO_GRADIENT:
         return call_without_gradient(ufunc, inputs, {})
+    if innermost(inputs) is None:
+        return wrap_constant(call_without_gradient(ufunc, inputs, {}))
     raise missing(ufunc)
 
 
@@ -148,6 +150,8 @@ def answer_function(self: Any, function: Any, types: Any, args: tuple[Any, ...],
         return definition(*args, **kwargs)
     if function in NO_GRADIENT:
         return call_without_gradient(function, args, kwargs)
+    if innermost((*args, *kwargs.values())) is None:  # nothing is traced, so nothing can be lost
+        return wrap_constant(call_without_gradient(function, args, kwargs))
     raise missing(function)
 
 
@@ -179,7 +183,8 @@ def refuse_kernel(self: Array, kernel: Any, *args: Any, **kwargs: Any) -> Any:
 
 OPERATORS = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power, "matmul": np.matmul,
-    "mod": np.remainder, "floordiv": np.floor_divide,
+    "mod": np.remainder, "floordiv": np.floor_divide, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "lshift": np.left_shift, "rshift": np.right_shift,
 }  # fmt: skip
 COMPARISONS = {
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
@@ -208,11 +213,11 @@ def install() -> None:
         setattr(Array, f"__i{name}__", in_place(ufunc, operator_of(ufunc)))
     for name, ufunc in COMPARISONS.items():
         setattr(Array, f"__{name}__", compare(ufunc))
-    for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute}.items():
+    for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
         setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: answer_ufunc(self, ufunc, "__call__", self))
     for name in METHODS:
         setattr(Array, name, method(name, getattr(np, name)))
-    for name, value in OWN.items():
+    for name, value in {**OWN, "__array_ufunc__": shortened(answer_ufunc)}.items():
         setattr(Array, name, value)
 
 
@@ -266,7 +271,7 @@ def method(name: str, function: Any) -> Callable[..., Any]:
 
 
 OWN: dict[str, Any] = {
-    "__array_ufunc__": answer_ufunc, "__array_function__": answer_function, "__getitem__": get_item, "__setitem__": assign,
+    "__array_function__": answer_function, "__getitem__": get_item, "__setitem__": assign,
     "__copy__": lambda self: np.copy(self),  # noqa: PLW0108 - a function binds, np.copy does not
     "__deepcopy__": lambda self, memo: np.copy(self),
     "__cupy_override_elementwise_kernel__": refuse_kernel, "__cupy_override_reduction_kernel__": refuse_kernel,

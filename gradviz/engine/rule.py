@@ -101,6 +101,7 @@ class Rule:
         "linear",
         "name",
         "outputs",
+        "pair",
         "parameters",
         "positions",
         "pullbacks",
@@ -142,6 +143,7 @@ class Rule:
             self.run = apart(self.run)
         self.inputs: tuple[str, ...] = ()
         self.positions: tuple[int, ...] = ()
+        self.pair = False
 
     def __repr__(self) -> str:
         return (
@@ -185,6 +187,11 @@ class Rule:
         self.pullbacks[target] = function
         self.inputs = tuple(name for name in self.parameters if name in self.pullbacks)
         self.positions = tuple(self.parameters.index(name) for name in self.inputs)
+        self.pair = (
+            self.inputs == self.parameters
+            and len(self.inputs) == 2
+            and not (self.elementwise or self.outputs or self.sequence)
+        )
         self.variants.clear()
 
     def reads(self, target: str) -> tuple[str, ...]:

@@ -129,6 +129,8 @@ def sum_of_products(cts: tuple[Any, ...], derivatives: tuple[Any, ...]) -> Any:
 
 def conj(value: Any) -> Any:
     """The complex conjugate, without a call to NumPy for real values."""
+    if type(value) is ndarray:
+        return np.conj(value) if value.dtype.kind == "c" else value
     if isinstance(value, float):
         return value
     if isinstance(value, complex):

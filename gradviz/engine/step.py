@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Step:
     """How the reverse pass handles one kind of record: a rule together with the inputs that are being differentiated."""
 
-    __slots__ = ("active", "back", "each", "owns", "parts", "plain", "rule", "single", "view")
+    __slots__ = ("active", "back", "direct", "each", "owns", "parts", "plain", "rule", "single", "view")
 
     def __init__(
         self,
@@ -28,10 +28,13 @@ class Step:
         self.rule: Any = rule  # None for the engine's own steps
         self.active = active
         self.back = back  # (ct, record) -> cotangent, or one per parent
+        self.direct: Any = (
+            None  # (pullback, 0 for the cotangent or where in the record, ...) if `back` is no more than that
+        )
         self.parts = parts  # (input, (ct, record, made) -> cotangent) one at a time, for the recorder
         self.owns = owns
         self.single = single and len(active) == 1
-        self.plain = self.single and not owns and (rule is None or not rule.view)
+        self.plain = self.single and not owns
         # (title, (ct, record) -> cotangent) for each input, where pullbacks of ours stand by themselves: the recorder has a
         # short way of writing those down
         self.each: list[tuple[str, Callable[..., Any]]] = []

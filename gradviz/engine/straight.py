@@ -2,7 +2,8 @@
 
 A 10-element multiplication takes NumPy 0.3 µs. Going through `gradviz.engine.call.call`, which handles any mixture of levels, costs
 2 µs more; these paths cost 0.4 µs. Each is the same few lines with the rule's record filled in, so they are written by a template
-rather than by hand. Whatever is not ordinary (another level, an untraced array, a device, a recorder) leaves through ``otherwise``.
+rather than by hand; what the templates say, straight.c says once more for a compiler, and then a path costs 0.1 µs. Whatever is not
+ordinary (another level, an untraced array, a device, a recorder) leaves through ``otherwise``.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.compiled import compiled
 from gradviz.engine.array import Array, View
 from gradviz.engine.call import call
 from gradviz.engine.like import like
 from gradviz.engine.mutate import below_index, take
 from gradviz.engine.rule import RULES, Rule
 from gradviz.engine.tape import Tape
+from gradviz.engine.variant import Variant
 
 ndarray = np.ndarray
 SCALARS = {float, complex, np.float64, np.float32, np.complex128, np.complex64}  # one type, one dtype; plans add theirs
@@ -32,6 +35,7 @@ UNARY: dict[Any, Callable[[Array], Any]] = {}
 BINARY: dict[Any, Callable[[Array, Any], Any]] = {}
 REFLECTED: dict[Any, Callable[[Array, Any], Any]] = {}
 CONSTANTS: dict[float, np.ndarray] = {}
+SLOTS = ("x", "y", "out", "like(x)", "like(y)")  # as straight.c numbers them
 PART: list[int] = []  # the step of ``a[index]``, once its rule is complete
 
 # the type of a constant does not choose the algorithm, as it does in x**2
@@ -161,6 +165,11 @@ def constant_array(number: float) -> np.ndarray:
     return found
 
 
+core = compiled(__name__)
+if core is not None:
+    core.know(Array, View, Tape, SCALARS, REALS, CONSTANTS, constant_array, like)
+
+
 def write_straight_paths(general: Callable[[Any, tuple[Any, ...]], Any]) -> None:
     """Fill the tables above for all rules there are; ``general(ufunc, inputs)`` is where the extraordinary goes."""
     PART[:] = [take.variant(A).code]
@@ -172,6 +181,11 @@ def write_straight_paths(general: Callable[[Any, tuple[Any, ...]], Any]) -> None
         elif rule.inputs == ("x", "y") == rule.parameters and function in SYMBOLS:
             BINARY[function] = _binary(function, rule, general)
             REFLECTED[function] = _reflected(function, rule, general)
+
+
+def shortened(answer_ufunc: Callable[..., Any]) -> Callable[..., Any]:
+    """``__array_ufunc__``, which finds the straight paths compiled if they are."""
+    return answer_ufunc if core is None else core.Answer(UNARY, BINARY, answer_ufunc)
 
 
 def _written(source: str, space: dict[str, Any], **parts: Any) -> Callable[..., Any]:
@@ -194,14 +208,20 @@ def _written(source: str, space: dict[str, Any], **parts: Any) -> Callable[..., 
 
 def _unary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable[[Array], Any]:
     variant = rule.variant(X)
-    space = {"ufunc": ufunc, "otherwise": lambda self: general(ufunc, (self,))}
+
+    def otherwise(self: Array) -> Any:
+        return general(ufunc, (self,))
+
+    if core is not None and expressible(variant):
+        return core.Path(ufunc, otherwise, rule.name, _record(variant, variant.saves))
+    space = {"ufunc": ufunc, "otherwise": otherwise}
     return _written(
         UNARY_SOURCE, space, code=variant.code, slots=_together(variant.slots), saves=variant.saves, name=rule.name
     )
 
 
 def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable[[Array, Any], Any]:
-    one, two = rule.variant(X), rule.variant(XY)
+    one, two, keep_fitted = rule.variant(X), rule.variant(XY), rule.variant(XY_FIT).keep
     square = (
         UNARY.get(np.square) if ufunc is np.multiply else None
     )  # one pullback for x * x, where two would be added up
@@ -209,20 +229,41 @@ def _binary(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callabl
     def otherwise(self: Array, other: Any) -> Any:
         return square(self) if square is not None and other is self else general(ufunc, (self, other))
 
-    space = {"keep_fitted": rule.variant(XY_FIT).keep, "otherwise": otherwise}
+    saves = one.saves & ~2  # the second operand is a constant
+    if core is not None and expressible(one, two):
+        return core.Path(
+            ufunc, otherwise, rule.name, _record(one, saves), both=_record(two, two.saves), keep_fitted=keep_fitted,
+            symbol=SYMBOLS[ufunc], steady=ufunc in STEADY, squares=square is not None,
+        )  # fmt: skip
     fast = "(CONSTANTS.get(other) or constant_array(other)) if type(x) is ndarray and x.dtype is FLOAT64 else other"
     return _written(
-        BINARY_SOURCE, space, or_square=" or other is self" * (square is not None), symbol=SYMBOLS[ufunc],
+        BINARY_SOURCE, {"keep_fitted": keep_fitted, "otherwise": otherwise},
+        or_square=" or other is self" * (square is not None), symbol=SYMBOLS[ufunc],
         constant=fast if ufunc in STEADY else "other", name=rule.name,
-        code=one.code, slots=_together(one.slots), saves=one.saves & ~2,
+        code=one.code, slots=_together(one.slots), saves=saves,
         code_xy=two.code, slots_xy=_together(two.slots), saves_xy=two.saves,
     )  # fmt: skip
 
 
 def _reflected(ufunc: np.ufunc, rule: Rule, general: Callable[..., Any]) -> Callable[[Array, Any], Any]:
     variant = rule.variant(Y)
-    space = {"otherwise": lambda self, other: general(ufunc, (other, self))}
+
+    def otherwise(self: Array, other: Any) -> Any:
+        return general(ufunc, (other, self))
+
+    if core is not None and expressible(variant):
+        return core.Path(ufunc, otherwise, rule.name, _record(variant, 0), symbol=SYMBOLS[ufunc], reflected=True)
+    space = {"otherwise": otherwise}
     return _written(REFLECTED_SOURCE, space, symbol=SYMBOLS[ufunc], code=variant.code, slots=_together(variant.slots))
+
+
+def expressible(*variants: Variant) -> bool:
+    """Whether straight.c has a word for all that the records hold."""
+    return all(slot in SLOTS for variant in variants for slot in variant.slots)
+
+
+def _record(variant: Variant, saves: int) -> tuple[int, int, tuple[int, ...]]:
+    return variant.code, saves, tuple(SLOTS.index(slot) for slot in variant.slots)
 
 
 def _together(slots: tuple[str, ...]) -> str:

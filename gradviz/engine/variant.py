@@ -44,6 +44,7 @@ def write_variant(rule: Rule, active: tuple[str, ...], fitted: bool) -> Variant:
     owns = any("ct_owned" in rule.reads(target) for target in active)
     step = Step(rule, active, back, parts, owns=owns, single=active != (rule.sequence,))
     step.each = writer.each()
+    step.direct = writer.direct()
     STEPS.append(step)
     names = (*rule.parameters[:2], *[""] * (2 - len(rule.parameters)), "out")
     saves = sum(bit for bit, name in zip((1, 2, 4), names, strict=True) if name in writer.slots)
@@ -100,6 +101,16 @@ class Writer:
             return []
         sources = [(target, [f"return {self.expression(target)}"]) for target in self.active]
         return [(f"{rule.name} › {target}", self._define("one", "ct, record", lines)) for target, lines in sources]
+
+    def direct(self) -> tuple[Any, ...] | None:
+        """The one pullback and where its arguments stand, if nothing is done before or after it."""
+        (target, *others), rule = self.order, self.rule
+        plain = not (others or self.fitted or rule.foreign or rule.joint or target == rule.sequence)
+        names = rule.reads(target)
+        if not plain or not all(name in ("ct", "ct_owned") or name in self.slots for name in names):
+            return None
+        places = (0 if name in ("ct", "ct_owned") else 2 + self.slots.index(name) for name in names)
+        return (rule.pullbacks[target], *places)
 
     def keep(self, code: int) -> Callable[..., tuple[Any, ...]]:
         """``(parents, out, *arguments) -> record``. Comes last: only then are all slots known."""

@@ -21,43 +21,47 @@ MADE_UP = frozenset({Owned, Indexed})
 
 def watched_walk(tape: Tape, cts: list[Any], free: bool) -> None:
     """Reverse every record from the last cotangent down to the leaves, and tell the recorder."""
-    log, recorder, calls, leaves = tape.log, tape.recorder, tape.calls, tape.leaves
-    for reversed_ in range(len(cts) - 1, leaves - 1, -1):
-        ct = cts[reversed_]
+    log = tape.log
+    for reversed_ in range(len(cts) - 1, tape.leaves - 1, -1):
         record = log[reversed_]
         if free:
             log[reversed_] = None
-        if ct is None:
-            continue
-        cts[reversed_] = None
-        step = STEPS[record[0]]
-        call = calls.get(reversed_, -1)
-        if step.plain and step.each and cts[record[1]] is None and type(ct) not in MADE_UP:
-            cts[record[1]] = pulled(tape, step, 0, record[1], call, ct, record)
-            continue
-        if type(ct) is Indexed and pass_on(step, record, ct, cts):
-            continue
-        if type(ct) in MADE_UP:
-            ct = whole(recorder, call, ct)
-        if step.owns and not owned(ct):
-            start = recorder.clock()
-            ct = own(ct)
-            recorder.accumulated(call, start, ct, Reason.FIRST_ACCUMULATION)
-        if not step.active:
-            continue
-        if step.rule is None:  # one output of several, or an opaque pull: nothing is computed for the first
-            hand_on(step, record, ct, cts)
-            continue
-        parents = (record[1],) if step.single else record[1]
-        new = all_pulled(tape, step, parents, call, ct, record)
-        while new:
-            parent = parents[len(new) - 1]
-            if cts[parent] is None:
-                cts[parent] = new.pop()
-            elif new[-1] is None:
-                new.pop()
-            else:
-                accumulate(tape, cts, parent, call, new)
+        if cts[reversed_] is not None:
+            reverse_record(tape, cts, reversed_, record)
+
+
+def reverse_record(tape: Tape, cts: list[Any], reversed_: int, record: tuple[Any, ...]) -> None:
+    """Reverse one record, whose cotangent is taken out of ``cts``."""
+    recorder = tape.recorder
+    ct, cts[reversed_] = cts[reversed_], None
+    step = STEPS[record[0]]
+    call = tape.calls.get(reversed_, -1)
+    if step.plain and step.each and cts[record[1]] is None and type(ct) not in MADE_UP:
+        cts[record[1]] = pulled(tape, step, 0, record[1], call, ct, record)
+        return
+    if type(ct) is Indexed and pass_on(step, record, ct, cts):
+        return
+    if type(ct) in MADE_UP:
+        ct = whole(recorder, call, ct)
+    if step.owns and not owned(ct):
+        start = recorder.clock()
+        ct = own(ct)
+        recorder.accumulated(call, start, ct, Reason.FIRST_ACCUMULATION)
+    if not step.active:
+        return
+    if step.rule is None:  # one output of several, or an opaque pull: nothing is computed for the first
+        hand_on(step, record, ct, cts)
+        return
+    parents = (record[1],) if step.single else record[1]
+    new = all_pulled(tape, step, parents, call, ct, record)
+    while new:
+        parent = parents[len(new) - 1]
+        if cts[parent] is None:
+            cts[parent] = new.pop()
+        elif new[-1] is None:
+            new.pop()
+        else:
+            accumulate(tape, cts, parent, call, new)
 
 
 def all_pulled(tape: Tape, step: Step, parents: Any, call: int, ct: Any, record: tuple[Any, ...]) -> list[Any]:
@@ -78,8 +82,13 @@ def pulled(tape: Tape, step: Step, k: int, parent: int, call: int, ct: Any, reco
     variable = -2 - parent if parent < tape.leaves else tape.calls.get(parent, -1)
     new = tape.recorder.pull(back, ct, record, call, title, variable)
     if type(new) is not ndarray and not isinstance(new, float):
-        tape.recorder.pulled_other(call, title, variable, *describe(new, ct, step.rule))
+        pulled_other(tape, step, call, title, variable, new, ct)
     return new
+
+
+def pulled_other(tape: Tape, step: Step, call: int, title: str, variable: int, new: Any, ct: Any) -> None:
+    """Tell of a pullback that gave something else than a host array or number."""
+    tape.recorder.pulled_other(call, title, variable, *describe(new, ct, step.rule))
 
 
 def whole(recorder: Any, call: int, ct: Any) -> Any:

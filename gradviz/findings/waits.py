@@ -119,6 +119,7 @@ def trigger_text(trigger: np.ndarray) -> str:
         Trigger.SHAPE: "a shape that depends on values",
         Trigger.MASK: "a mask as index",
         Trigger.EXPLICIT: "synchronize()",
+        Trigger.HIDDEN: "a library, by itself",
     }
     names = [Trigger(one) for one in np.unique(trigger).tolist()]
     return list_text(words.get(name, f"{name.name.lower()}()") for name in names)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as _np
 
 from gradviz.engine.array import FOREIGN, Array, bottom, constant
+from gradviz.numpy import array_api
 from gradviz.numpy.creation import (
     arange,
     array,
@@ -27,6 +28,7 @@ from gradviz.numpy.creation import (
     zeros,
     zeros_like,
 )  # fmt: skip
+from gradviz.numpy.joiners import c_, r_
 from gradviz.numpy.undispatched import (
     asanyarray,
     asarray_chkfinite,
@@ -55,12 +57,14 @@ __all__ = [
     "Array",
     "arange",
     "array",
+    "array_api",
     "asanyarray",
     "asarray",
     "asarray_chkfinite",
     "ascontiguousarray",
     "asfortranarray",
     "bottom",
+    "c_",
     "constant",
     "copy",
     "empty",
@@ -75,6 +79,7 @@ __all__ = [
     "ndarray",
     "ones",
     "ones_like",
+    "r_",
     "require",
     "vectorize",
     "zeros",

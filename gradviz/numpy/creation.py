@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +13,11 @@ from gradviz.transforms.trees import flatten
 
 
 def _creating(function: Callable[..., Any]) -> Callable[..., Array]:
+    @functools.wraps(function)
     def create(*args: Any, device: Any = None, **kwargs: Any) -> Array:
         made = function(*args, **kwargs)
         return made if isinstance(made, Array) else constant(made if device is None else _on(device).asarray(made))
 
-    create.__name__ = create.__qualname__ = function.__name__
     create.__doc__ = f"``numpy.{function.__name__}``, as an array that traced values can be written into."
     return create
 

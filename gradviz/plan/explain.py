@@ -14,11 +14,10 @@ from gradviz.plan.fuse import Step
 from gradviz.plan.operation import Meta, guard, put
 from gradviz.plan.place import Placement
 from gradviz.plan.products import product
+from gradviz.plan.run import members
 
 if TYPE_CHECKING:
     from gradviz.plan.plan import Plan
-
-MOST_MEMBERS = 6  # functions of a kernel that are named
 
 
 class Line(NamedTuple):
@@ -164,15 +163,6 @@ def describe(step: Step, site: str) -> Line:
     metas = [v.meta for v in (*node.inputs, *node.outputs) if isinstance(v.meta, Meta)]
     shape = node.outputs[0].meta.shape if isinstance(node.outputs[0].meta, Meta) else ()
     return Line(kind, members([node]), " × ".join(map(str, shape)) or "numbers", 1, sum(m.nbytes for m in metas), site)
-
-
-def members(nodes: list[Node]) -> str:
-    """The functions of some nodes, the commonest first."""
-    loops = [n.name + f" ({members(n.loop.nodes)})" for n in nodes if n.loop is not None]
-    counts = Counter(n.name for n in nodes if n.loop is None)
-    named = [f"{n} {name}" if n > 1 else name for name, n in counts.most_common(MOST_MEMBERS)]
-    rest = sum(counts.values()) - sum(n for _, n in counts.most_common(MOST_MEMBERS))
-    return ", ".join(loops + named + ([f"{rest} more"] if rest else []))
 
 
 def moved(kernel: k.Kernel) -> int:

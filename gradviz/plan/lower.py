@@ -462,7 +462,7 @@ def typed_call(node: Node) -> tuple[str, list[Value], list[np.dtype[Any]], np.dt
     if node.function is np.astype:
         x = node.inputs[0]
         return ("cast", [x], [x.meta.dtype], out) if supported("cast", [code(x.meta.dtype)], code(out)) else None
-    if node.function is np.broadcast_to or node.function is python_number:
+    if node.function in (np.broadcast_to, np.copy, python_number):
         x = node.inputs[0]
         return "cast", [x], [x.meta.dtype], out
     values = arguments(node)

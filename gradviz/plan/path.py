@@ -73,7 +73,9 @@ class Path:
         self.wrap = wrapper(self.structure)
         self.donated = donated
         given = [leaves[k] for k in positions] + (self.outside() or [])
-        self.plan = Plan(self.program, donated, self.written, [layout_of(value) for value in given], len(self.raw.rows))
+        layouts = [layout_of(value) for value in given]
+        with collecting_later():
+            self.plan = Plan(self.program, donated, self.written, layouts, len(self.raw.rows), self.lines.found)
 
     def _capture(self, f: Callable[..., Any], leaves: list[Any], structure: Any) -> None:
         run = Capture()
@@ -113,7 +115,7 @@ class Path:
             for number, met in run.constants.met.items()
             if self.raw.constants[-1 - number] is not None
         ]
-        self.line = run.line
+        self.line, self.lines = run.line, run.lines
         run.close()
 
     def outside(self) -> list[Any] | None:

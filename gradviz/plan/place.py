@@ -17,7 +17,7 @@ from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Lowered, Operand
 from gradviz.plan.operation import Meta, add_at, guard, put, updated
 from gradviz.plan.products import product
-from gradviz.plan.views import Place, Places, c_strides
+from gradviz.plan.views import Place, Places, c_strides, is_contiguous
 
 ALIGN = 64
 
@@ -72,6 +72,7 @@ class Placement:
         )
         self.until = self._until()
         self.results = self._owning_results()
+        self.rewritten = self._rewritten()
         self._free: list[tuple[int, int]] = []  # (offset, size) of what the arena has left below its end
         self.arena_nbytes = 0
         self._live: list[tuple[int, Value]] = []
@@ -91,7 +92,7 @@ class Placement:
             return
         root = self.places[value].root
         home = self.home(value)
-        if value in self.results and home.kind != "donated":
+        if root in self.results and home.kind != "donated":
             return
         if home.kind == "donated" and root is value:
             if self.block.inputs[home.at] in self.donated:
@@ -160,22 +161,36 @@ class Placement:
             until[self.places[v].root] = len(self.steps)
         return until
 
+    def _rewritten(self) -> dict[Value, Value]:
+        """For an array whose last reader writes into parts of it: what it is afterwards."""
+        found: dict[Value, Value] = {}
+        for number, step in enumerate(self.steps):
+            pairs = [(o.first, o.root) for job in step.jobs for o in job.operands if o.first is not None]
+            if not step.jobs and step.nodes[0].function in (put, add_at):
+                pairs = [(step.nodes[0].inputs[0], step.nodes[0].out)]
+            found.update({a: b for a, b in pairs if self.places[a].root is a and self.until.get(a) == number})
+        return found
+
     def _owning_results(self) -> set[Value]:
-        """Results that can be handed out as they are: each owns its memory, and is handed out once."""
+        """What owns the memory of results that can be handed out as they are: all of it, and once."""
         seen: set[Value] = set()
         again: set[Value] = set()
         for v in self.handed:
             root = self.places[v].root
             again |= {root} & seen
             seen.add(root)
-        return {
-            v for v in self.handed
-            if self.places[v].root is v and v not in again and not v.is_constant and v not in self.input_number and v.meta.kind == "array"
-        }  # fmt: skip
+        arrays = [v for v in self.handed if isinstance(v.meta, Meta) and v.meta.kind == "array"]
+        roots = {self.places[v].root for v in arrays if is_whole(v, self.places)}
+        return {root for root in roots - again if not root.is_constant and root not in self.input_number}
 
     # memory
 
     def _step(self, number: int, step: Step) -> None:
+        for node in step.nodes:
+            if node.function is np.copy:
+                self.copies.append(
+                    Copy(number, node.out.meta.nbytes, "returned as it was before it is written into", node.site)
+                )
         if not step.jobs:
             self._call(number, step.nodes[0])
         step.jobs = [self._job(number, step, job) for job in step.jobs]
@@ -225,7 +240,13 @@ class Placement:
         kind = self.homes[root].kind
         if kind == "input":
             return self._may_lie_in(value, root) and number > self.last_guard
-        return kind == "arena"
+        return kind == "arena" or (kind == "output" and root not in self.results)
+
+    def _becomes(self, value: Value) -> Value:
+        """What is written into a value, as the last that is read of it, and so on: a result is then written where it will be handed out."""
+        while value not in self.results and (following := self.rewritten.get(value)) is not None:
+            value = following
+        return value
 
     def _may_lie_in(self, value: Value, root: Value) -> bool:
         """Whether a result may lie in the memory of an input."""
@@ -284,8 +305,8 @@ class Placement:
                 if self.until.get(root, -1) < number and self._may_lie_in(value, root):
                     self._take_over(root, value)
                     return
-        if value in self.results:
-            self.homes[value] = Home("output", 0)
+        if self._becomes(value) in self.results:
+            self.homes[value] = Home("output", number_of(value))
             return
         size = -(-max(value.meta.nbytes, 1) // ALIGN) * ALIGN
         fits = [(have, at) for at, have in self._free if have >= size]
@@ -336,6 +357,27 @@ class Placement:
             self._new(node.out, number)
         else:
             self.homes[node.out] = Home("made", 0)
+
+
+def is_whole(value: Value, places: Places) -> bool:
+    """Whether a value is all of the memory it lies in, in C order, perhaps in another shape."""
+    place = places[value]
+    if place.root is value:
+        return True
+    root = place.root
+    if (
+        root.meta.nbytes != value.meta.nbytes
+        or root.meta.dtype != value.meta.dtype
+        or root.meta.kind != "array"
+        or place.offset
+    ):
+        return False
+    return is_contiguous(value.meta, place.strides) and is_contiguous(root.meta, places[root].strides)
+
+
+def number_of(value: Value) -> int:
+    """A number that tells memory apart that is made by a call."""
+    return id(value)
 
 
 def takes_out(node: Node) -> bool:

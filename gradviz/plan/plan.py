@@ -5,15 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradviz.plan.batch import batch
-from gradviz.plan.block import read
+from gradviz.plan.block import Block, Node, read
 from gradviz.plan.explain import Explanation, Memory, explain, memory
 from gradviz.plan.fuse import fuse
-from gradviz.plan.place import Placement
+from gradviz.plan.operation import Meta, Slot
+from gradviz.plan.place import Placement, is_whole
 from gradviz.plan.products import products
 from gradviz.plan.program import Program
 from gradviz.plan.run import Frame
 from gradviz.plan.simplify import simplify
+from gradviz.plan.views import Places
+from gradviz.record.current import current_recorder
+
+
+def copy_results(block: Block, layouts: Sequence[str], overwritten: frozenset[int]) -> None:
+    """Copy results that are parts of other arrays, or inputs that are written into, as soon as they are there.
+
+    Such a copy can be part of a kernel, and what it was taken from may be overwritten afterwards.
+    """
+    places = Places()
+    places.arrive(block.inputs, layouts)
+    for node in block.nodes:
+        places.look(node)
+    given = {block.inputs[n] for n in overwritten}
+    copies: dict[Any, list[Node]] = {}
+    instead: dict[Any, Any] = {}
+    for v in dict.fromkeys(block.results):
+        if v.is_constant or not isinstance(v.meta, Meta) or v.meta.kind != "array":
+            continue
+        part = v.maker is not None and (not is_whole(v, places) or places[v].root in block.inputs)
+        if v in given or part:
+            node = Node(np.copy, (Slot(0),), (), [v], [v.meta], v.maker.site if v.maker else None)
+            copies.setdefault(v.maker, []).append(node)
+            instead[v] = node.out
+    block.results = [instead.get(v, v) for v in block.results]
+    block.nodes = copies.get(None, []) + [n for node in block.nodes for n in (node, *copies.get(node, ()))]
 
 
 class Plan:
@@ -27,6 +56,7 @@ class Plan:
     placement : where everything lives
     donated : inputs that may be overwritten
     calls : how many calls were captured
+    sites : the lines of the user that they came from: (code object, instruction)
     compile_ns : what its kernels took to compile, or to read from disk
     layouts : for each input "C", "F", or "any" for arrays whose entries do not follow each other, which are copied first
     """
@@ -38,14 +68,16 @@ class Plan:
         written: Sequence[tuple[int, int]] = (),
         layouts: Sequence[str] = (),
         calls: int = 0,
+        sites: Sequence[Any] = (),
     ) -> None:
         self.program, self.donated = program, donated
         self.block = products(simplify(batch(simplify(read(program)))))
+        copy_results(self.block, layouts, donated | {n for n, _ in written})
         self.steps, places = fuse(self.block, layouts)
         self.placement = Placement(self.block, self.steps, places, donated, dict(written))
         self.frames = [Frame(self.block, self.steps, self.placement)]
         self.compile_ns = self.frames[0].compile_ns
-        self.calls = calls
+        self.calls, self.sites = calls, sites
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The outputs for inputs of the kinds it was made for, without those that are written into inputs.
@@ -57,7 +89,9 @@ class Plan:
         except IndexError:  # all are in use, by other threads
             frame = Frame(self.block, self.steps, self.placement)
         try:
-            return frame.run(list(values) if frame.places.copied else values)
+            values = list(values) if frame.places.copied else values
+            recorder = current_recorder()
+            return frame.run(values) if recorder is None else frame.watched(values, recorder, self.sites)
         finally:
             self.frames.append(frame)
 

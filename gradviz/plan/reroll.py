@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.plan.loop import Body, Carry, Count, Listed, Out, Same
-from gradviz.plan.operation import Meta, Operation, Slot, meta_of, pick, take, take_number
+from gradviz.plan.operation import Items, Meta, Operation, Slot, meta_of, pick, take, take_number
 from gradviz.plan.program import Program, Rows, value_numbers
 
 MIN_COUNT = 8  # iterations; fewer are as well left written out
 MIN_ROWS = 40
+MOST_GATHERED_NBYTES = 2048  # of each of many arrays that are put into one
 GRAMS = (
     3,
     16,
@@ -35,13 +36,17 @@ SAMPLES = 64
 
 def reroll(program: Program) -> Program:
     """The same program with its loops as loops."""
-    while (rolled := roll_once(program)) is not None:
+    while (rolled := roll_once(program, False) or roll_once(program, True)) is not None:
         program = rolled
     return program
 
 
-def roll_once(program: Program) -> Program | None:
-    """Roll the loops of one period, the one that covers most; None if there are none."""
+def roll_once(program: Program, gather: bool) -> Program | None:
+    """Roll the loops of one period, the one that covers most; None if there are none.
+
+    With ``gather``, values that stand apart are put into one array for a loop to read. Where another loop makes them, that is rolled first,
+    and they are in one already.
+    """
     numbers = value_numbers(program.operations, program.rows)
     codes = program.rows.codes[len(program.inputs) :].astype(np.int32)
     best: list[Stretch] = []
@@ -54,14 +59,16 @@ def roll_once(program: Program) -> Program | None:
             found = [
                 stretch
                 for begin, reach in reaches
-                if (stretch := best_cut(program, numbers, begin + len(program.inputs), period, reach)) is not None
+                if (stretch := best_cut(program, numbers, begin + len(program.inputs), period, reach, gather))
+                is not None
             ]
             covers = sum(s.period * s.count for s in found)
             if covers > 1.2 * covered:
                 best, covered = found, covers
         if best:
             break
-    return Rolling(program, numbers, best).result() if best else None
+    rolled = Rolling(program, numbers, best).result() if best else None
+    return rolled if rolled is not None and len(rolled.rows) < len(program.rows) else None
 
 
 def grams_of(codes: np.ndarray, length: int) -> np.ndarray:
@@ -128,15 +135,20 @@ def repeated(codes: np.ndarray, period: int) -> Iterator[tuple[int, int]]:
     yield from zip(begins[long].tolist(), reaches[long].tolist(), strict=True)
 
 
-def best_cut(program: Program, numbers: np.ndarray, begin: int, period: int, reach: int) -> Stretch | None:
+def best_cut(
+    program: Program, numbers: np.ndarray, begin: int, period: int, reach: int, gather: bool
+) -> Stretch | None:
     """The stretch, begun where fewest values cross, and without an odd iteration at either end if need be."""
+    body = program.rows.codes[begin : begin + period].tolist()
+    if all(is_entry(program.operations[code]) for code in body):  # nothing would be done in it
+        return None
     for first in beginnings(program.rows, numbers, begin, period, reach):
         count = (reach - (first - begin)) // period
         for before, after in ((0, 0), (1, 0), (0, 1), (1, 1), (2, 1)):
             kept = count - before - after
             if kept < MIN_COUNT:
                 break
-            columns = columns_of(program, numbers, first + before * period, period, kept)
+            columns = columns_of(program, numbers, first + before * period, period, kept, gather)
             if columns is not None:
                 return Stretch(first + before * period, period, kept, columns)
     return None
@@ -164,7 +176,7 @@ def beginnings(rows: Rows, numbers: np.ndarray, begin: int, period: int, reach: 
     return [begin + int(t) for t in order if t <= most][:2]
 
 
-def columns_of(program: Program, numbers: np.ndarray, first: int, period: int, count: int) -> Any:
+def columns_of(program: Program, numbers: np.ndarray, first: int, period: int, count: int, gather: bool) -> Any:
     """What each operand does from iteration to iteration; None if one follows no rule."""
     rows = program.rows
     lo, hi = rows.starts[first], rows.starts[first + period * count]
@@ -175,7 +187,11 @@ def columns_of(program: Program, numbers: np.ndarray, first: int, period: int, c
         integers = program.operations[int(rows.codes[first + j])].integers
         columns.append([])
         for k, c in enumerate(range(ends[j], ends[j + 1])):
-            column = integer_column(plain[:, c]) if integers[k] else value_column(program, values[:, c], first, period)
+            column = (
+                integer_column(plain[:, c])
+                if integers[k]
+                else value_column(program, values[:, c], first, period, gather)
+            )
             if column is None:
                 return None
             columns[-1].append(column)
@@ -189,15 +205,17 @@ def integer_column(values: np.ndarray) -> tuple[str, Any]:
     return "listed", values
 
 
-def value_column(program: Program, values: np.ndarray, first: int, period: int) -> tuple[str, Any] | None:
+def value_column(program: Program, values: np.ndarray, first: int, period: int, gather: bool) -> tuple[str, Any] | None:
     start = int(values[0])
     if values[-1] == start and (values == start).all():
         return "same", start
     if values[-1] < 0:
-        return constant_column(program, values)
+        return constant_column(program, values) if (values < 0).all() else None
     steady = int(values[-1]) - first - period * (len(values) - 1)
     back = -(steady // period)  # iterations between making and reading
-    if back >= MIN_COUNT or values[-1] < first:
+    if values[-1] < first:
+        return outside_column(program, values, first, gather) if values.min() >= 0 else None
+    if back >= MIN_COUNT:
         return None
     moving = first + steady + period * np.arange(max(back, 0), len(values))
     if not (values[max(back, 0) :] == moving).all():
@@ -218,10 +236,49 @@ class Column(NamedTuple):
     meta: Meta
 
 
+def outside_column(program: Program, values: np.ndarray, first: int, gather: bool) -> tuple[str, Any] | None:
+    """Another value from before the loop in each iteration: entries of one array, or values few enough to be put into one."""
+    if values.max() >= first:
+        return None
+    rows = program.rows
+    codes = np.unique(rows.codes[values]) if values.min() >= len(program.inputs) else ()
+    if len(codes) == 1 and is_entry(program.operations[int(codes[0])]):
+        starts = rows.starts[values]
+        sources = np.unique(rows.operands[starts])
+        if len(sources) == 1:
+            return "entry", Entry(int(codes[0]), int(sources[0]), *integer_column(rows.operands[starts + 1]))
+    if not gather:
+        return None
+    metas = {program.meta(int(v)) for v in np.unique(values)}
+    meta = metas.pop()
+    if metas or not isinstance(meta, Meta) or (meta.kind == "array" and meta.nbytes > MOST_GATHERED_NBYTES):
+        return None
+    return "gathered", Gathered(tuple(values.tolist()), meta)
+
+
+def is_entry(operation: Operation) -> bool:
+    """Whether it takes one entry along the first axis."""
+    return operation.function in (take, take_number) and operation.args == (Slot(0), Slot(1, True))
+
+
+class Entry(NamedTuple):
+    """One entry of an array for each iteration; the positions are an integer column."""
+
+    code: int
+    source: int
+    kind: str
+    positions: Any
+
+
+class Gathered(NamedTuple):
+    """Values that stand apart, one for each iteration."""
+
+    numbers: tuple[int, ...]
+    meta: Meta
+
+
 def constant_column(program: Program, values: np.ndarray) -> tuple[str, Any] | None:
     """Another number in each iteration, all of one kind."""
-    if not (values < 0).all():
-        return None
     numbers = [program.constants[-1 - v] for v in values.tolist()]
     metas = {meta_of(n) for n in numbers}
     meta = metas.pop()
@@ -346,7 +403,7 @@ class Rolling:
         )
         site = next((s for row in body.rows if (s := self.operations[row[0]].site) is not None), None)
         args = tuple(Slot(k, whole) for k, whole in enumerate(integers))
-        outer = [o if whole else self._single(o) for o, whole in zip(operands, integers, strict=True)]
+        outer = [o if whole else self._outer(o) for o, whole in zip(operands, integers, strict=True)]
         loop = self._row(self.operation(body, args, metas, tuple(integers), site), *outer)
         for k, (slot, many) in enumerate(wanted):
             number = self._row(self.operation(pick, (Slot(0), k), metas[k], (False,)), loop)
@@ -357,6 +414,15 @@ class Rolling:
                 self.entry[made] = np.arange(stretch.count)
             else:
                 self.new[made[-1]] = number
+
+    def _outer(self, operand: Any) -> int:
+        """The new number of what a loop reads from outside."""
+        if not isinstance(operand, Gathered):
+            return self._single(operand)
+        numbers = [self._single(n) for n in operand.numbers]
+        slots = Items(Slot(k) for k in range(len(numbers)))
+        meta = stacked(operand.meta, len(numbers))
+        return self._row(self.operation(np.stack, (slots,), meta, (False,) * len(numbers)), *numbers)
 
     def _meta(self, stretch: Stretch, slot: int) -> Any:
         return self.program.meta(stretch.first + slot)
@@ -381,6 +447,8 @@ def told(data: Any) -> Any:
     """What a column says, in a form that can be looked up."""
     if isinstance(data, Column):
         return data.numbers.tobytes(), data.meta
+    if isinstance(data, Entry):
+        return data._replace(positions=told(data.positions))
     return (data.tobytes(), data.dtype) if isinstance(data, np.ndarray) else data
 
 
@@ -389,7 +457,7 @@ class Writing:
 
     def __init__(self, rolling: Rolling, stretch: Stretch) -> None:
         self.rolling, self.stretch = rolling, stretch
-        self.operands: list[int] = []  # old numbers, or integers
+        self.operands: list[Any] = []  # old numbers, or integers, or what is to be gathered
         self.integers: list[bool] = []
         self.parameters: list[Any] = []
         self.known: dict[Any, Any] = {}
@@ -445,6 +513,20 @@ class Writing:
 
     def _listed(self, values: np.ndarray) -> tuple[bool, int]:
         return self._parameter(Listed(self._outer(self.rolling.constant(values.copy()))))
+
+    def _entry(self, entry: Entry) -> tuple[bool, int]:
+        positions = self._operand(entry.kind, entry.positions)
+        whole = self._operand("same", entry.source)
+        self.rows.append((entry.code, [whole, positions]))
+        return True, len(self.rows) - 1
+
+    def _gathered(self, gathered: Gathered) -> tuple[bool, int]:
+        place = len(self.operands)
+        self.operands.append(gathered)
+        self.integers.append(False)
+        whole = self._parameter(Same(place, stacked(gathered.meta, len(gathered.numbers))))
+        self.rows.append((self.rolling.entry_operation(gathered.meta), [whole, self._count((0, 1))]))
+        return True, len(self.rows) - 1
 
     def _constants(self, column: Column) -> tuple[bool, int]:
         code = self.rolling.entry_operation(column.meta)

@@ -7,6 +7,7 @@ frame for each call that is under way at the same time.
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import is_
@@ -16,7 +17,7 @@ import numpy as np
 
 from gradviz.plan import blas
 from gradviz.plan.algebra import full
-from gradviz.plan.block import NOTHING, Block, Node, Value, run_loop
+from gradviz.plan.block import NOTHING, Block, Node, Value, inputs_of, run_loop
 from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Operand
 from gradviz.plan.operation import Meta, Operation, Slot, add_at, filled, guard, put
@@ -27,6 +28,7 @@ from gradviz.plan.runner import compile_kernel
 from gradviz.plan.threads import cores
 
 ndarray = np.ndarray
+MOST_MEMBERS = 6  # functions of a kernel that are named
 FEW = 16  # inputs whose addresses are simply looked up in each call
 
 
@@ -56,9 +58,25 @@ class Frame:
         self.writer = Writer(self)
         self.compile_ns = 0
         self.scratch_nbytes = 0
+        self.steps = steps
         for step in steps:
+            self.writer.begin()
             self.writer.step(step)
         self.run: Callable[[Sequence[Any]], list[Any]] = self.writer.function()
+        self.run_watched: Any = None  # written when a recorder is there
+
+    def watched(self, values: Sequence[Any], recorder: Any, sites: Sequence[Any]) -> list[Any]:
+        """Run, and let a recorder see each step."""
+        if self.run_watched is None:
+            self.run_watched = self.writer.watched_function(self.steps)
+        lines = recorder.recording.lines
+
+        def note(step: Step, start_ns: int, end_ns: int, read: list[Any], made: list[Any]) -> None:
+            site = next((n.site for n in step.nodes if n.site is not None and n.site >= 0), -1)
+            found = lines.known(*sites[site]) if 0 <= site < len(sites) else -1
+            recorder.ran(title(step), start_ns, end_ns, read, made, found)
+
+        return self.run_watched(values, recorder.clock, note)
 
     def array(self, value: Value) -> Any:
         """The array for a value whose memory is always the same; None for others."""
@@ -107,8 +125,14 @@ class Writer:
         self.space: dict[str, Any] = {"np": np, "word_at": word_at, "own": own}
         self.lines: list[str] = []
         self.names: dict[Value, str] = {v: f"inputs[{n}]" for n, v in enumerate(frame.block.inputs)}
+        self.made_names: dict[int, str] = {}  # memory made by a call -> its name
+        self.begins: list[int] = []  # the first line of each step
         self.addressed: set[int] = set()  # inputs whose address is wanted in a variable
         self.patches: dict[int, list[tuple[Any, int, int]]] = {}  # input -> (table, place, offset)
+
+    def begin(self) -> None:
+        """The lines of the next step begin here."""
+        self.begins.append(len(self.lines))
 
     def bind(self, thing: Any) -> str:
         """A name for an object in the function's namespace."""
@@ -215,8 +239,10 @@ class Writer:
     def target(self, value: Value, first: Value | None = None) -> str:
         """The array that a value is computed into, holding what ``first`` is already."""
         home = self.frame.placement.homes[value]
-        if home.kind == "output":
-            name = self.name(value)
+        if home.kind == "output" and home.at in self.made_names:
+            self.names[value] = self.made_names[home.at]
+        elif home.kind == "output":
+            name = self.made_names[home.at] = self.name(value)
             self.lines.append(f"{name} = np.empty({value.meta.shape}, {self.bind(value.meta.dtype)})")
             self.arrive(value)
         elif home.kind == "donated":
@@ -239,7 +265,7 @@ class Writer:
         mine, other = self.frame.placement.homes[value], self.frame.placement.homes[first]
         if mine.kind == "donated":
             return other.kind in ("input", "donated") and other.at == mine.at
-        return mine.kind == "arena" == other.kind and mine.at == other.at
+        return mine.kind in ("arena", "output") and mine == other
 
     def put(self, node: Node) -> None:
         target = self.target(node.out, node.inputs[0])
@@ -360,9 +386,38 @@ class Writer:
             if frame.placement.home(v)[:2] != ("donated", n) or frame.places[v].root is not v
         ]
         tail = [f"outs = {outs}", *back, "return outs"] if back else [f"return {outs}"]
+        self.head, self.tail = head, tail
         self.source = "\n    ".join([*head, *self.lines, *tail])
         exec(f"def run(inputs):\n    {self.source}", self.space)  # noqa: S102 - the text is made of names of ours alone
         return self.space["run"]
+
+    def watched_function(self, steps: list[Step]) -> Any:
+        """The same function, telling ``note(step, start, end, arrays read, arrays made)`` after each step."""
+        lines = list(self.head)
+        for step, begin, end in zip(steps, self.begins, [*self.begins[1:], len(self.lines)], strict=True):
+            made = [v for node in step.nodes for v in node.outputs]
+            read = [v for node in step.nodes for v in inputs_of(node) if v not in set(made)]
+            lines += ["start = clock()", *self.lines[begin:end], "end = clock()"]
+            lines.append(f"note({self.bind(step)}, start, end, [{self.arrays(read)}], [{self.arrays(made)}])")
+        text = "\n    ".join([*lines, *self.tail])
+        exec(f"def run(inputs, clock, note):\n    {text}", self.space)  # noqa: S102 - as above
+        return self.space["run"]
+
+    def arrays(self, values: list[Value]) -> str:
+        """Source text for the arrays among some values that there are at run time."""
+        roots = dict.fromkeys(
+            self.frame.places[v].root
+            for v in values
+            if isinstance(v.meta, Meta) and v.meta.kind == "array" and not v.is_constant
+        )
+        names = [self.names.get(root) or self.fixed_name(root) for root in roots]
+        return ", ".join(dict.fromkeys(name for name in names if name))
+
+    def fixed_name(self, root: Value) -> str | None:
+        if root not in self.frame.placement.homes:
+            return None
+        fixed = self.frame.array(root)
+        return None if fixed is None else self.bind(fixed)
 
     def result(self, value: Value) -> str:
         """Source text for a result, in memory of its own."""
@@ -377,8 +432,9 @@ class Writer:
             and placement.block.inputs[home.at] in placement.donated
         ):
             return self.names[value]
-        if value in placement.results and home.kind in ("output", "made"):
-            return self.names[value]
+        root = self.frame.places[value].root
+        if root in placement.results and home.kind in ("output", "made"):
+            return self.names[root] if root is value else f"{self.names[root]}.reshape({value.meta.shape})"
         if value.meta.kind != "array":
             return self.value(value)
         return f"np.array({self.value(value)})"
@@ -414,6 +470,21 @@ class Pointing:
             return list(inputs) == last  # 1 ns for each that is the same; another one has no truth value
         except ValueError:
             return False
+
+
+def title(step: Step) -> str:
+    """What a step is called in a trace: a kernel with its members, a loop with its count."""
+    nodes = step.nodes[: len(step.nodes) // max(len(step.jobs), 1)]
+    return f"kernel: {members(nodes)}" if step.jobs else nodes[0].name
+
+
+def members(nodes: list[Node]) -> str:
+    """The functions of some nodes, the commonest first; loops with what is in them."""
+    loops = [f"{n.name} ({members(n.loop.nodes)})" for n in nodes if n.loop is not None]
+    counts = Counter(n.name for n in nodes if n.loop is None).most_common()
+    named = [f"{n} {name}" if n > 1 else name for name, n in counts[:MOST_MEMBERS]]
+    rest = sum(n for _, n in counts[MOST_MEMBERS:])
+    return ", ".join(loops + named + ([f"{rest} more"] if rest else []))
 
 
 def runs(names: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ def denormals(value: Any) -> int:
     """How many entries of a cotangent are subnormal; -1 where looking would cost more than it tells."""
     if isinstance(value, float):
         return int(0.0 < abs(value) < TINIEST)
-    if type(value) is np.ndarray and 0 < value.size <= 64 and value.dtype == np.float64:
+    if type(value) is np.ndarray and 0 < value.size <= 64 and value.dtype == np.float64 and value.flags.c_contiguous:
         size = np.abs(value)
         return int(np.count_nonzero((size < TINIEST) & (size > 0)))
     return -1

@@ -164,7 +164,7 @@ def _reversing() -> bool:
     """Whether the reverse walk is among the calling frames; asked only when something happens that a guard is about."""
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_globals.get("__name__") == "gradviz.engine.backward" and frame.f_code.co_name == "walk":
+        if frame.f_globals.get("__name__") == "gradviz.engine.backward" and frame.f_code.co_name == "backward":
             return True
         frame = frame.f_back
     return False

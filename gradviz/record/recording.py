@@ -14,7 +14,7 @@ from gradviz.record.reference import Ref
 from gradviz.record.rows import BUFFER, Rows
 from gradviz.record.scribe import Scribe
 from gradviz.record.source import Lines
-from gradviz.record.stopwatch import time_on_device
+from gradviz.record.stopwatch import TIMED, time_on_device
 
 ndarray = np.ndarray
 MAX_EVENTS = 20_000_000
@@ -22,7 +22,7 @@ MAX_EVENTS = 20_000_000
 
 SHARED = (
     "numbers", "lock", "strings", "lines", "lanes", "lane_ids", "live", "dead", "dead_small", "made", "freed", "freed_ns",
-    "described", "descriptions", "handed", "devices", "stopwatch",
+    "described", "descriptions", "handed", "devices", "stopwatch", "timed_every",
 )  # fmt: skip
 
 
@@ -65,6 +65,7 @@ class Recording:
             self.handed: set[int] = set()  # buffers given to the user
             self.devices: dict[str, Any] = {}
             self.stopwatch: Any = None  # times work on a real device
+            self.timed_every = TIMED
         else:
             for name in SHARED:
                 setattr(self, name, getattr(outer, name))
@@ -113,6 +114,13 @@ class Recording:
             for scribe in self.scribes:
                 scribe.use_clock()
 
+    def time_by(self, stopwatch: Any, every: int = TIMED) -> None:
+        """Let ``stopwatch`` time on its device what runs from now on, one call in so many."""
+        self.stopwatch = self.root.stopwatch = stopwatch
+        self.timed_every = self.root.timed_every = every
+        for scribe in self.scribes:
+            time_on_device(scribe, stopwatch, every)
+
     def close(self) -> None:
         """Stop; an outer recording takes over what was written."""
         self.bury()
@@ -133,9 +141,7 @@ class Recording:
             if device.simulated:
                 self.use_clock(device)
             elif self.stopwatch is None and (stopwatch := device.stopwatch()) is not None:
-                self.stopwatch = stopwatch
-                for scribe in self.scribes:
-                    time_on_device(scribe, stopwatch)
+                self.time_by(stopwatch)
         return device
 
     def buffer(self, value: Any) -> int:

@@ -11,12 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradviz.record import guard
+from gradviz.record import guard, short
 from gradviz.record.births import Births
 from gradviz.record.denormals import denormals
 from gradviz.record.events import Direction, Flag, Kind, Reason, State, Trigger, Use
-from gradviz.record.rows import A_SAVED, CONTRIBUTION, COPY, EVENT, INHERITED, OUT_MADE, OUT_SAVED, SYNC, USE, Rows
-from gradviz.record.short import SAMPLED, SAMPLED_ALL, short_call, short_pull
+from gradviz.record.rows import (
+    A_SAVED,
+    CONTRIBUTION,
+    COPY,
+    EVENT,
+    INHERITED,
+    IS_BORROWED,
+    OUT_MADE,
+    OUT_SAVED,
+    SYNC,
+    USE,
+    Rows,
+)
+from gradviz.record.short import SAMPLED, SAMPLED_ALL
 from gradviz.record.span import Span
 from gradviz.record.stopwatch import time_on_device
 
@@ -30,10 +42,16 @@ DENSE = 16  # a cotangent with fewer than one entry in so many other than zero s
 MAKE, READ, WRITE, VIEW, SAVE = (int(u) for u in (Use.MAKE, Use.READ, Use.WRITE, Use.VIEW, Use.SAVE))
 CALL, PULLBACK = int(Kind.CALL), int(Kind.PULLBACK)
 BACKWARD, FAILED = int(Flag.BACKWARD), int(Flag.FAILED)
+BORROWED, OWNED = int(State.BORROWED), int(State.OWNED)
 
 
 class Scribe:
     """Writes the events of one thread. The engine calls it; it also is the `Listener` that devices tell."""
+
+    __slots__ = (  # short.c reads them; who stands between puts methods of its own into the dict
+        "__dict__", "births", "call_number", "calls", "clock", "contributions", "copies", "dropped", "events", "flags", "joined", "lane",
+        "last", "limit", "own_ns", "parent", "pending", "pull", "pulls", "quick", "real_until", "recording", "spans", "syncs", "uses",
+    )  # fmt: skip
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -63,12 +81,12 @@ class Scribe:
         self.dropped = 0
         self.real_until: tuple[int, int, int] = (0, 0, 0)
         self.spans: list[tuple[int, int, int, str]] = []  # number, start, parent, name
-        self.quick = short_call(self)
-        self.pull = short_pull(self)
+        self.quick = short.call_writer(self)
+        self.pull = short.pull_writer(self)
         self.births = Births(self, recording.check) if recording.check in ("nan", "denormals") else None
         recording.scribes.append(self)
         if recording.stopwatch is not None:
-            time_on_device(self, recording.stopwatch)
+            time_on_device(self, recording.stopwatch, recording.timed_every)
 
     @property
     def on_device(self) -> int:
@@ -78,7 +96,7 @@ class Scribe:
     def use_clock(self) -> None:
         """The recording has changed its clock."""
         self.clock = self.recording.clock
-        self.pull = short_pull(self)
+        self.pull = short.pull_writer(self)
         if self.births is not None:
             self.births.between()
         self.join()
@@ -133,9 +151,15 @@ class Scribe:
         self.recording.made.join()
 
     def charge(self, number: int, since_ns: int) -> None:
-        """Add to the recorder's own time what one event cost; and join rows now and then."""
-        self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (self.clock() - since_ns)
-        self.recording.bury()
+        """Add to the recorder's own time what one event cost, and note which small arrays have died."""
+        now_ns = self.clock()
+        self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (now_ns - since_ns)
+        self.recording.bury(now_ns)
+        if not number % SAMPLED:
+            self.tidy()
+
+    def tidy(self) -> None:
+        """Join rows now and then."""
         if len(self.uses) + len(self.calls) + len(self.pulls) - self.joined > JOINED_ROWS:
             self.join()
             self.joined = len(self.uses) + len(self.calls) + len(self.pulls)
@@ -150,6 +174,26 @@ class Scribe:
         self.write(number, CALL, name, start_ns, end_ns, number, site, nbytes, 0, a=a, b=b, out=buffer, how=how)
         if made and buffer != number:
             self.uses.append(USE(number, buffer, MAKE))
+
+    def long_pull(
+        self, number: int, call: int, title: str, start_ns: int, end_ns: int, variable: int, new: Any, target: int, how: int,
+        denormal: int, description: int,
+    ) -> None:  # fmt: skip
+        """A pullback that gave a host array or number but took too long for a short row."""
+        nbytes = getattr(new, "nbytes", 8)
+        state = BORROWED if how & IS_BORROWED else OWNED
+        self.contributions.append(CONTRIBUTION(number, variable, target, state, nbytes, nbytes, 1, denormal))
+        self.write(
+            number, PULLBACK, title, start_ns, end_ns, call, INHERITED, nbytes, BACKWARD,
+            description=description, out=target, how=how & OUT_MADE,
+        )  # fmt: skip
+
+    def borrowed(self, value: Any, number: int) -> int:
+        """The buffer of a cotangent that is no array of its own."""
+        target, made = self.recording.output(value, number)
+        if made:
+            self.uses.append(USE(number, target, MAKE))
+        return target
 
     def site(self) -> int:
         """The user's line, or during a pullback the line of its forward call."""
@@ -175,6 +219,16 @@ class Scribe:
         if number % SAMPLED == 0 or number < SAMPLED_ALL:
             self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (start - entered + self.clock() - end)
         return out
+
+    def ran(self, name: str, start_ns: int, end_ns: int, values: Any, made: Any, site: int) -> None:
+        """A step of a plan, which stands for many calls, has run: what it read, and the arrays it wrote."""
+        number = next(self.recording.numbers)
+        first, *more = made or [None]
+        self._finish(number, name, start_ns, end_ns, values, first, 0, site, 0)
+        for array in more:
+            buffer, _ = self.recording.output(array, number)
+            if buffer >= 0:
+                self.uses.append(USE(number, buffer, MAKE))
 
     def call_plain(self, function: Any, args: Any, kwargs: Any) -> Any:
         """A call through which no gradient flows."""
@@ -408,8 +462,8 @@ class Scribe:
         lane = self._stream(stream)
         self.syncs.append(SYNC(number, int(Trigger[trigger.upper()]), lane, nbytes, end_ns - start_ns, 2, 1))
         call, site = (self.call_number, self.site()) if place is None else (place, INHERITED)
-        flags = self.on_device if trigger == "hidden" else 0
-        self.write(number, int(Kind.SYNC), trigger, start_ns, end_ns, call, site, nbytes, flags)
+        flags, name = (self.on_device, "hidden (library)") if trigger == "hidden" else (0, trigger)
+        self.write(number, int(Kind.SYNC), name, start_ns, end_ns, call, site, nbytes, flags)
 
     def compiled(self, name: str, start_ns: int, end_ns: int) -> None:
         number = next(self.recording.numbers)
@@ -454,3 +508,6 @@ class Scribe:
             number, int(kind), name, start_ns, end_ns, call, self.site() if place is None else INHERITED, nbytes, flags
         )
         self.lane, self.parent = host, parent
+
+
+short.know(Scribe)

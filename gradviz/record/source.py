@@ -50,6 +50,16 @@ class Lines:
             frame = frame.f_back
         return -1
 
+    def known(self, code: CodeType, at: int) -> int:
+        """The site of an instruction that was met elsewhere; -1 if it is not the user's."""
+        sites = self.codes[id(code)] if id(code) in self.codes else self._meet(code)
+        if sites is None:
+            return -1
+        if at not in sites:
+            sites[at] = len(self.found)
+            self.found.append((code, at))
+        return sites[at]
+
     def _meet(self, code: CodeType) -> dict[int, int] | None:
         name = code.co_filename
         library = (name.startswith(LIBRARIES) and not name.startswith(DEMO)) or any(shell in name for shell in SHELLS)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 TIMED = 8  # one call in so many; a pair of events costs about half of what CuPy's own call does
 
 
-def time_on_device(scribe: Scribe, stopwatch: Stopwatch) -> None:
-    """Let a scribe time on the device one in `TIMED` of what it runs there. Recordings of host arrays never come here."""
+def time_on_device(scribe: Scribe, stopwatch: Stopwatch, every: int = TIMED) -> None:
+    """Let a scribe time on the device one in so many of what it runs there. Recordings of host arrays never come here."""
     call, pull, numbers = scribe.call, scribe.pull, count()
 
     def timed(run: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -29,9 +29,9 @@ def time_on_device(scribe: Scribe, stopwatch: Stopwatch) -> None:
         return run_between_events
 
     def call_timed(name: str, run: Any, values: Any, flags: int = 0, saves: int = 0) -> Any:
-        return call(name, run if next(numbers) % TIMED else timed(run, name), values, flags, saves)
+        return call(name, run if next(numbers) % every else timed(run, name), values, flags, saves)
 
     def pull_timed(back: Any, ct: Any, record: Any, number: int, title: str, variable: int) -> Any:
-        return pull(back if next(numbers) % TIMED else timed(back, title), ct, record, number, title, variable)
+        return pull(back if next(numbers) % every else timed(back, title), ct, record, number, title, variable)
 
     scribe.call, scribe.pull = call_timed, pull_timed  # type: ignore[method-assign]

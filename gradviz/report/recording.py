@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Literal
 
+from gradviz.devices.cuda.cupti import Cupti
 from gradviz.devices.find import device as find_device
 from gradviz.devices.protocol import listen
 from gradviz.errors import GradvizError
@@ -29,6 +30,7 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
     check : "nan" stops where the first NaN or infinity is made of finite numbers, forward or backward (`NotFiniteError`), "denormals" where
         the first denormal is (`DenormalError`); "constants" compares plain arrays that pullbacks keep byte by byte before a gradient
         is taken (`ChangedArrayError`). Of arrays on the host only
+    cupti : record what the GPU itself did, too: kernels, and the waits that libraries make by themselves. Needs ``gradviz[cupti]``
     device : a device that the array arguments of gradients are moved to, e.g. ``"sim:a100"``: the same program, on a simulated GPU
 
     Returns
@@ -70,6 +72,7 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
         device: str | Any = None,
         live: bool = False,
         check: Check | None = None,
+        cupti: bool = False,
     ) -> None:
         if check not in CHECKS:
             raise GradvizError(f"profile(check={check!r}) is not known; check is one of {', '.join(map(repr, CHECKS))}")
@@ -78,12 +81,18 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
         self.target = find_device(device) if isinstance(device, str) else device
         self.recording: Recording | None = None
         self.live = live
+        self.cupti = cupti
+        self.truth: Cupti | None = None
         self.view: Any = None
 
     def __enter__(self) -> Profile:
         outer = CURRENT.get()
         outer = outer if outer is not None and outer.open else None
         recording = self.recording = Recording(self.label, outer, self.target, check=self.check)
+        if self.cupti:
+            self.truth = Cupti(recording.scribe())
+            self.truth.start()
+            recording.time_by(self.truth, every=1)
         if self.target is not None:
             recording.devices[self.target.name] = self.target
             if self.target.simulated:
@@ -106,6 +115,8 @@ class profile:  # noqa: N801 - used like a function: ``with gv.profile() as p``
         recording = self.recording
         assert recording is not None
         self.collections.__exit__()
+        if self.truth is not None:
+            self.truth.stop()
         self.listening.__exit__(None, None, None)
         CURRENT.reset(self.token)
         OPEN.remove(recording)

@@ -95,7 +95,7 @@ def limit(near: Any, even: Any, to_w: Any, function: str) -> Any:
 
 
 def _check_limit(pairs: Any, even: Any, on: Any, to_w: Any, ratio: Any, none: Any, function: str) -> None:
-    if type(pairs) is not np.ndarray:
+    if type(pairs) is not np.ndarray or not pairs.size:
         return
     small = float(np.finfo(on.dtype).eps) ** 0.5 * max(float(np.max(np.abs(even))), float(np.max(np.abs(to_w))))
     wrong = none | (np.abs(to_w - ratio * on) > small)
@@ -116,7 +116,7 @@ def must_vanish(part: Any, cts: Any, function: str, what: str) -> None:
     part = bottom(part)
     if type(part) is not np.ndarray or not part.size:
         return
-    scale = max(float(np.max(np.abs(bottom(ct)))) for ct in cts if ct is not None)
+    scale = max(float(np.max(np.abs(bottom(ct)), initial=0)) for ct in cts if ct is not None)
     if np.max(np.abs(part)) > float(np.finfo(part.dtype).eps) ** 0.5 * scale:
         raise NotDifferentiableError(
             f"np.linalg.{function}: the result depends on {what}, which may be chosen freely, so it has no derivative here. Use only "

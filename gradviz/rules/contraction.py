@@ -15,7 +15,10 @@ import numpy as np
 import opt_einsum
 from opt_einsum.parser import get_symbol, parse_einsum_input
 
-from gradviz.engine.rule import Rule, composed
+from gradviz.engine.array import bottom
+from gradviz.engine.call import call
+from gradviz.engine.rule import RULES, Rule, composed
+from gradviz.rules.shapes import reshape
 
 
 @composed(np.einsum)
@@ -25,7 +28,7 @@ def einsum(
     subscripts, arrays = _separated(operands)
     if len(arrays) == 2 and dtype is None:
         a, b = arrays
-        plan = _plan_of_two(subscripts, _shape(a), _strides(a), _shape(b), _strides(b))
+        plan = _plan_of_two(subscripts, *_form(a), *_form(b))
         if plan is not None:
             return multiplied(a, b, plan)
     labels, kept, path = _parsed(subscripts, tuple(_shape(a) for a in arrays))
@@ -37,20 +40,30 @@ def einsum(
 @composed(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     a, b = (x if hasattr(x, "shape") else np.asarray(x) for x in (a, b))
-    n, m = len(a.shape), len(b.shape)
     if hasattr(axes, "__iter__"):
-        ours, theirs = ([int(axis)] if np.ndim(axis) == 0 else [int(k) for k in axis] for axis in axes)
+        ours, theirs = ((int(axis),) if np.ndim(axis) == 0 else tuple(int(k) for k in axis) for axis in axes)
     else:
-        ours, theirs = list(range(n - int(axes), n)), list(range(int(axes)))
-    if len(ours) != len(theirs) or any(a.shape[i] != b.shape[j] for i, j in zip(ours, theirs, strict=True)):
+        n = len(a.shape)
+        ours, theirs = tuple(range(n - int(axes), n)), tuple(range(int(axes)))
+    left, right, kept = _axes_named(a.shape, b.shape, ours, theirs)
+    plan = _plan_of_two(f"{left},{right}->{kept}", *_form(a), *_form(b))
+    return pair(a, left, b, right, kept) if plan is None else multiplied(a, b, plan)
+
+
+@lru_cache(maxsize=4096)
+def _axes_named(
+    a_shape: tuple[int, ...], b_shape: tuple[int, ...], ours: tuple[int, ...], theirs: tuple[int, ...]
+) -> tuple[str, str, str]:
+    """The labels of both operands and of the result for `numpy.tensordot`'s lists of axes."""
+    if len(ours) != len(theirs) or any(a_shape[i] != b_shape[j] for i, j in zip(ours, theirs, strict=True)):
         raise ValueError("shape-mismatch for sum")
-    left = [get_symbol(k) for k in range(n)]
-    right = [get_symbol(n + k) for k in range(m)]
+    left = [get_symbol(k) for k in range(len(a_shape))]
+    right = [get_symbol(len(a_shape) + k) for k in range(len(b_shape))]
     for i, j in zip(ours, theirs, strict=True):
         right[j] = left[i]
     summed = {left[i] for i in ours}
     kept = "".join(label for label in (*left, *right) if label not in summed)
-    return pair(a, "".join(left), b, "".join(right), kept)
+    return "".join(left), "".join(right), kept
 
 
 def _separated(operands: tuple[Any, ...]) -> tuple[Any, list[Any]]:
@@ -65,6 +78,12 @@ def _separated(operands: tuple[Any, ...]) -> tuple[Any, list[Any]]:
 def _shape(a: Any) -> tuple[int, ...]:
     """As `numpy.shape`, which would go through the protocols of traced arrays at each question."""
     return a.shape if hasattr(a, "shape") else ()
+
+
+def _form(a: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Shape, strides and bytes of an entry, by which plans are looked up."""
+    a = bottom(a)
+    return (a.shape, a.strides, a.itemsize) if hasattr(a, "shape") and a.shape else ((), (), 1)
 
 
 def _array(x: Any) -> Any:
@@ -180,8 +199,10 @@ def _plan_of_two(
     subscripts: Any,
     a_shape: tuple[int, ...],
     a_strides: tuple[int, ...],
+    a_itemsize: int,
     b_shape: tuple[int, ...],
     b_strides: tuple[int, ...],
+    b_itemsize: int,
 ) -> Layout | None:
     """The layout for an ordinary pair; None where an operand needs something first: a diagonal, a sum, axes of length one."""
     (a_labels, b_labels), kept, _ = _parsed(subscripts, (a_shape, b_shape))
@@ -189,16 +210,17 @@ def _plan_of_two(
     alone = {*a_labels} - {*b_labels, *kept} or {*b_labels} - {*a_labels, *kept}
     if repeated or alone or 1 in a_shape or 1 in b_shape:
         return None
-    return _layout(a_labels, a_strides, a_shape, b_labels, b_strides, b_shape, kept)
+    a_steps, b_steps = (stride // a_itemsize for stride in a_strides), (stride // b_itemsize for stride in b_strides)
+    return _layout(a_labels, tuple(a_steps), a_shape, b_labels, tuple(b_steps), b_shape, kept)
 
 
 def multiplied(a: Any, b: Any, layout: Layout) -> Any:
     """The product of two operands as one matmul."""
     if layout.swapped:
         a, b = b, a
-    made = np.matmul(matrix(a, layout.left), matrix(b, layout.right))
+    made = call(RULES[np.matmul], (matrix(a, layout.left), matrix(b, layout.right)))
     if layout.shape is not None:
-        made = np.reshape(made, layout.shape)
+        made = reshape(made, layout.shape)
     return made if layout.axes is None else np.transpose(made, layout.axes)
 
 
@@ -253,7 +275,7 @@ def matrix(a: Any, how: Operand) -> Any:
     if how.copied:
         a = _contiguous(a)
     if how.shape is not None:
-        a = np.reshape(a, how.shape)
+        a = reshape(a, how.shape)
     return np.swapaxes(a, -1, -2) if how.across else a
 
 

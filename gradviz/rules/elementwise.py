@@ -10,7 +10,7 @@ import numpy as np
 from gradviz.engine.array import bottom
 from gradviz.engine.call import call_without_gradient
 from gradviz.engine.cotangent import zeros
-from gradviz.engine.rule import RULES, composed, rule
+from gradviz.engine.rule import RULES, Rule, composed, rule
 from gradviz.engine.slope import conj, slope, times, times_safely
 
 LOG2, LOG10 = math.log(2), math.log(10)
@@ -210,19 +210,26 @@ def absolute_to_x(ct, x):
     if not is_complex(x):
         return ct * np.sign(x)
     r = np.abs(x)
-    return x * (ct / np.where(r == 0, math.inf, r))
+    return ct / np.where(r == 0, math.inf, r) * x  # in this order: a Python number times a NumPy one is Python's
 
 
 rule(np.absolute, absolute_to_x, signature="x", elementwise=True)
 slope(np.fabs, x=lambda x: np.sign(x))
 
 
+def sign_to_x(ct, x, out):
+    """Of a complex number: the part of ``ct`` along the circle."""
+    r = np.abs(x)
+    return (ct - np.real(conj(out) * ct) * out) / np.where(r == 0, math.inf, r)
+
+
+_sign = Rule(np.sign, signature="x", elementwise=True)
+_sign.pullback(sign_to_x)
+
+
 @composed(np.sign)
 def sign(x):
-    if not is_complex(x):
-        return call_without_gradient(np.sign, (x,), {})
-    r = np.abs(x)
-    return x / np.where(r == 0, math.inf, r)
+    return _sign(x) if is_complex(x) else call_without_gradient(np.sign, (x,), {})
 
 
 slope(np.copysign, constant=("y",), x=lambda x, out: np.sign(x) * np.sign(out))
@@ -272,8 +279,7 @@ def angle_to_z(ct, z, deg):
         return ct * 0
     r = np.abs(z)
     r = np.where(r == 0, math.inf, r)
-    u = z / r
-    return u * (1j * (180 / math.pi if deg else 1.0)) * (ct / r)
+    return ct / r * (1j * (180 / math.pi if deg else 1.0)) * (z / r)
 
 
 rule(np.conjugate, conjugate_to_x, signature="x", elementwise=True, linear="each")

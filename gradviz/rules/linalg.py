@@ -56,7 +56,7 @@ def _pinv(a: Any, rcond: Any, hermitian: bool) -> Any:
     return np.linalg.pinv(a, rcond, True) if hermitian else np.linalg.pinv(a, rcond)  # CuPy has no hermitian
 
 
-_pseudoinverse = Rule(_pinv, name="pinv")
+_pseudoinverse = Rule(_pinv, name="pinv", constant=("rcond",))
 _pseudoinverse.pullback(pinv_to_a)
 
 

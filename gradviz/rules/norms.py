@@ -11,7 +11,7 @@ from gradviz.engine.rule import Rule, composed
 
 
 def _spread(reduced: Any, axis: Any, keepdims: bool) -> Any:
-    return reduced if axis is None or keepdims else np.expand_dims(reduced, axis)
+    return reduced if axis is None or keepdims or reduced.shape == () else np.expand_dims(reduced, axis)
 
 
 def _euclidean(x: Any, axis: Any, keepdims: bool) -> Any:

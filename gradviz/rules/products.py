@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,18 @@ def row(x: Any) -> Any:
 
 
 def matmul_to_x(ct, x_like, y):
+    if len(x_like.shape) == 2 == len(y.shape):
+        return np.matmul(ct, conj(y.T))
     if len(y.shape) == 1:
         return column(ct) * conj(y) if len(x_like.shape) > 1 else ct * conj(y)
     if len(x_like.shape) == 1:
         return unbroadcast(np.matmul(conj(y), column(ct))[..., 0], x_like.shape)
     return unbroadcast(np.matmul(ct, adjoint(y)), x_like.shape)
+
+
+def flat_rows(x: Any) -> Any:
+    """All rows of a stack of matrices as one matrix, which may be empty."""
+    return np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
 def matmul_to_y(ct, x, y_like):
@@ -41,10 +49,10 @@ def matmul_to_y(ct, x, y_like):
         return unbroadcast(made, y_like.shape)
     if len(y_like.shape) == 1:
         if len(x.shape) > 2:
-            x, ct = np.reshape(x, (-1, x.shape[-1])), np.reshape(ct, -1)
+            x, ct = flat_rows(x), np.reshape(ct, -1)
         return conj(np.matmul(conj(ct), x))
     if len(y_like.shape) == 2 and len(x.shape) > 2:  # one product instead of one for each matrix and their sum
-        x, ct = np.reshape(x, (-1, x.shape[-1])), np.reshape(ct, (-1, ct.shape[-1]))
+        x, ct = flat_rows(x), flat_rows(ct)
     if ct.size < x.size:
         return unbroadcast(conj(np.matmul(np.swapaxes(x, -1, -2), conj(ct))), y_like.shape)
     return unbroadcast(np.matmul(adjoint(x), ct), y_like.shape)
@@ -91,7 +99,7 @@ def vdot_to_b(ct, a, b_like):
 
 
 def squared_norm_to_a(ct, a):
-    return 2 * np.real(ct) * a
+    return 2 * ct.real * a
 
 
 @rule(name="vdot", linear="each")

@@ -32,8 +32,8 @@ def plain(keepdims: Any) -> bool:
 
 
 def spread(ct: Any, axis: Axis, keepdims: bool) -> Any:
-    """A cotangent of the result with the shortened axes back, at length 1."""
-    return ct if axis is None or keepdims else np.expand_dims(ct, axis)
+    """A cotangent of the result with the shortened axes back, at length 1; a number fits anywhere."""
+    return ct if axis is None or keepdims or ct.shape == () else np.expand_dims(ct, axis)
 
 
 def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
@@ -43,7 +43,7 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 def count_of(shape: tuple[int, ...], axis: Axis) -> int:
     """How many entries one entry of the result is made from."""
-    return math.prod(shape[i] for i in axes_of(axis, len(shape)))
+    return math.prod(shape[i] for i in axes_of(axis, len(shape))) if shape else 1
 
 
 # ---- sums
@@ -228,12 +228,16 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
 
 def rows(a: Any, axes: tuple[int, ...]) -> Any:
     """The named axes moved to the end and joined."""
+    if not a.ndim:
+        return np.reshape(a, (1,))
     rest = tuple(i for i in range(a.ndim) if i not in axes)
     return np.reshape(np.transpose(a, rest + axes), (*(a.shape[i] for i in rest), math.prod(a.shape[i] for i in axes)))
 
 
 def unrows(joined: Any, axes: tuple[int, ...], shape: tuple[int, ...]) -> Any:
     """What `rows` did, undone."""
+    if not shape:
+        return np.reshape(joined, ())
     order = (*(i for i in range(len(shape)) if i not in axes), *axes)
     back = tuple(order.index(i) for i in range(len(shape)))
     return np.transpose(np.reshape(joined, tuple(shape[i] for i in order)), back)

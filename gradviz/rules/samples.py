@@ -29,6 +29,8 @@ def as_piece(value: Any, a: Any, axis: int) -> Any:
 @composed(np.diff)
 def diff(a, n=1, axis=-1, prepend=NONE, append=NONE):
     a = gathered(a)
+    if n == 0:
+        return a
     (axis,) = axes_of(axis, np.ndim(a))
     parts = [as_piece(piece, a, axis) for piece in (prepend, a, append) if piece is not NONE]
     a = np.concatenate(parts, axis=axis) if len(parts) > 1 else a

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array, bottom, is_number
-from gradviz.engine.call import call_without_gradient
+from gradviz.engine.call import call, call_without_gradient
 from gradviz.engine.cotangent import unbroadcast, zeros
 from gradviz.engine.rule import Like, Rule, composed, rule
 
@@ -26,7 +26,7 @@ def transpose_to_a(ct, axes):
 
 
 def reshape_to_a(ct, a_like):
-    return np.reshape(ct, a_like.shape)
+    return ct.reshape(a_like.shape) if type(ct) is np.ndarray else np.reshape(ct, a_like.shape)
 
 
 def squeeze_to_a(ct, a_like):
@@ -53,6 +53,8 @@ _reshape.pullback(reshape_to_a)
 @composed(np.reshape)
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
     """In Fortran's order it is the transpose of a reshape in C's, which keeps it a view where memory allows."""
+    if order == "C" and not copy:
+        return call(_reshape, (a, shape))
     if copy:
         a = np.copy(a)
     if order == "A":

@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-MODULES = ("special",)
+MODULES = ("linalg", "special")
 
 
 def __getattr__(name: str) -> Any:

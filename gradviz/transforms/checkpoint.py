@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import functools
 import time
-import types
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, overload
-
-import numpy as np
 
 from gradviz.engine.array import Array
 from gradviz.engine.call import below, innermost, pick_all
@@ -21,6 +18,7 @@ from gradviz.engine.step import STEPS, Step
 from gradviz.engine.tape import Tape
 from gradviz.errors import NotDifferentiableError, WriteError
 from gradviz.record.events import Flag
+from gradviz.transforms.closure import spots_of, swapped
 from gradviz.transforms.gradient import Run, name_of, vjp
 from gradviz.transforms.online import Entry, Loop, run_once
 from gradviz.transforms.random_states import put_back, random_states
@@ -90,7 +88,7 @@ def checkpoint(f: Any = None, *, budget_bytes: int | None = None) -> Any:
             for k, value in zip(traced, changing, strict=True):
                 filled[k] = value
             args, kwargs, contents = unflatten(structure, filled)
-            with _swapped(spots, contents):
+            with swapped(spots, contents):
                 return f(*args, **kwargs)
 
         parents = [leaves[k].index for k in traced]
@@ -156,40 +154,6 @@ def opaque(
 
 PULL = len(STEPS)
 STEPS.append(Step(None, ("all",), lambda ct, record: record[2](ct, record[3]), [], single=False))
-
-
-def spots_of(f: Any, found: dict[int, tuple[Any, str]]) -> dict[int, tuple[Any, str]]:
-    """Where a function, and those it refers to, keep traced arrays and generators outside their arguments: (object, attribute)."""
-    if not isinstance(f, types.FunctionType):
-        return found
-    spots = [(cell, "cell_contents") for cell in f.__closure__ or ()] + [(f, "__defaults__"), (f, "__kwdefaults__")]
-    for spot in spots:
-        key = id(spot[0]) if spot[1] == "cell_contents" else id(spot[0]) ^ hash(spot[1])
-        try:
-            inside = flatten(getattr(*spot))[0]
-        except ValueError:  # a variable that has no value yet
-            continue
-        if key in found or not inside:
-            continue
-        if any(isinstance(leaf, (Array, np.random.Generator)) for leaf in inside):
-            found[key] = spot
-        for leaf in inside:
-            if isinstance(leaf, types.FunctionType) and leaf is not f:
-                spots_of(leaf, found)
-    return found
-
-
-@contextmanager
-def _swapped(spots: list[tuple[Any, str]], contents: list[Any]) -> Iterator[None]:
-    """Let functions find other values there for a while."""
-    before = [getattr(*spot) for spot in spots]
-    try:
-        for spot, value in zip(spots, contents, strict=True):
-            setattr(*spot, value)
-        yield
-    finally:
-        for spot, value in zip(spots, before, strict=True):
-            setattr(*spot, value)
 
 
 @contextmanager

@@ -60,6 +60,7 @@ class Entry:
     elementwise : arguments broadcast against each other, so other shapes are tried too
     single : float32 arguments give float32 derivatives
     device : also runs on a simulated GPU, where the backward pass neither waits nor uploads
+    complex_device : there it takes complex numbers too
     exact : the value is NumPy's to the last bit
     """
 
@@ -71,6 +72,7 @@ class Entry:
     elementwise: bool = False
     single: bool = True
     device: bool = True
+    complex_device: bool = True
     exact: bool = True
     rtol: float = 1e-6
 

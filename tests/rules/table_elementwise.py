@@ -35,10 +35,12 @@ ENTRIES = [
         entry(f"power {n}", lambda x, n=n: x**n, real(2, 3, low=0.3, high=2), is_complex=True)
         for n in (-2, -1, 0, 0.5, 1, 2, 3, 2.5)
     ),
-    entry("power of a negative base", lambda x: x**3, real(2, 3, low=-2, high=-0.5)),
-    entry("power of integers", np.power, real(2, 3), np.array([0, 1, 2]), single=False),
+    entry("power of a negative base", lambda x: x**3, real(2, 3, low=-2, high=-0.5), is_complex=True),
+    entry("power of integers", np.power, real(2, 3), np.array([0, 1, 2]), single=False, is_complex=True),
     entry("power of a number", lambda y: 2.0**y, real(2, 3), is_complex=True),
-    entry("real base, complex exponent", lambda x, y: x ** (1j * y), positive(3), real(3), single=False),
+    entry(
+        "real base, complex exponent", lambda x, y: x ** (1j * y), positive(3), real(3), single=False, is_complex=True
+    ),
     each(np.sqrt, positive(2, 3), is_complex=True),
     each(np.cbrt, positive(2, 3)),
     each(np.exp, is_complex=True),
@@ -69,8 +71,8 @@ ENTRIES = [
     each(np.radians),
     each(np.hypot, real(2, 3), real(2, 3)),
     each(np.arctan2, real(2, 3), real(2, 3)),
-    each(np.sinc),
-    entry("sinc near 0", np.sinc, real(2, 3, low=-0.05, high=0.05)),
+    each(np.sinc, is_complex=True),
+    entry("sinc near 0", np.sinc, real(2, 3, low=-0.05, high=0.05), is_complex=True),
     # sign and size
     each(np.absolute, is_complex=True),
     each(np.fabs),
@@ -78,10 +80,10 @@ ENTRIES = [
     entry("copysign", np.copysign, real(2, 3), np.array([1.0, -2.0, 3.0]), single=False),
     entry("nextafter", np.nextafter, real(2, 3), np.array([0.0, 9.0, 1.0]), single=False),
     entry("heaviside", np.heaviside, np.array([0.0, 1.0, 0.0]), real(2, 3), single=False),
-    each(np.maximum, real(2, 3), real(2, 3)),
-    each(np.minimum, real(2, 3), real(2, 3)),
-    each(np.fmax, real(2, 3), real(2, 3)),
-    each(np.fmin, real(2, 3), real(2, 3)),
+    each(np.maximum, real(2, 3), real(2, 3), is_complex=True),
+    each(np.minimum, real(2, 3), real(2, 3), is_complex=True),
+    each(np.fmax, real(2, 3), real(2, 3), is_complex=True),
+    each(np.fmin, real(2, 3), real(2, 3), is_complex=True),
     # complex numbers
     each(np.conjugate, is_complex=True),
     each(np.real, is_complex=True),
@@ -102,21 +104,27 @@ ENTRIES = [
         real(),
     ),
     entry("where", np.where, np.array([True, False, True]), real(2, 3), real(2, 3), is_complex=True),
-    entry("where with a scalar", lambda x: np.where(x > 0, x, 0.0), real(2, 3)),
-    entry("where broadcasts", lambda x, y: np.where(x > 0, x, y), real(2, 1), real(3)),
+    entry("where with a scalar", lambda x: np.where(x > 0, x, 0.0), real(2, 3), is_complex=True),
+    entry("where broadcasts", lambda x, y: np.where(x > 0, x, y), real(2, 1), real(3), is_complex=True),
     entry(
-        "clip", lambda x, a, b: np.clip(x, a, b), real(2, 3), real(3, low=-1, high=-0.5), real(2, 1, low=0.5, high=1)
+        "clip",
+        lambda x, a, b: np.clip(x, a, b),
+        real(2, 3),
+        real(3, low=-1, high=-0.5),
+        real(2, 1, low=0.5, high=1),
+        is_complex=True,
     ),
-    entry("clip by numbers", lambda x: np.clip(x, -0.5, 1), real(2, 3)),
-    entry("clip from below", lambda x: np.clip(x, 0.1, None), real(2, 3)),
-    entry("clip by keywords", lambda x: np.clip(x, max=0.1), real(2, 3)),
-    entry("clip with crossed bounds", lambda x, a: np.clip(x, a, 0.1), real(2, 3), real(3)),
+    entry("clip by numbers", lambda x: np.clip(x, -0.5, 1), real(2, 3), is_complex=True),
+    entry("clip from below", lambda x: np.clip(x, 0.1, None), real(2, 3), is_complex=True),
+    entry("clip by keywords", lambda x: np.clip(x, max=0.1), real(2, 3), is_complex=True),
+    entry("clip with crossed bounds", lambda x, a: np.clip(x, a, 0.1), real(2, 3), real(3), is_complex=True),
     # options of ufuncs
     entry(
         "ufunc where",
         lambda x, m: np.exp(x, where=m, out=np.zeros_like(x)),
         real(2, 3),
         np.array([True, False, True]),
+        is_complex=True,
     ),
     entry("ufunc dtype", lambda x: np.multiply(x, 2, dtype=np.float64), real(2, 3), single=False),
 ]

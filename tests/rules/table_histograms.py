@@ -25,9 +25,13 @@ ENTRIES = [
     bins("histogram of weights in a range", lambda w: np.histogram(X, 4, (0, 1), weights=w), real(7)),
     bins("histogram density of weights", lambda w: np.histogram(X, 4, (0, 2), density=True, weights=w), positive(7)),
     bins(
-        "histogram over the data", lambda x, w: np.histogram(x, 3, weights=w, density=True), apart(2, 5), positive(2, 5)
+        "histogram over the data",
+        lambda x, w: np.histogram(x, 3, weights=w, density=True),
+        apart(2, 5),
+        positive(2, 5),
+        device=True,
     ),
-    bins("histogram of counts", lambda x: np.histogram(x, 3, density=True), apart(6)),
+    bins("histogram of counts", lambda x: np.histogram(x, 3, density=True), apart(6), device=True),
     bins(
         "histogram between edges",
         lambda x, e: np.histogram(x, np.array([-3.0, 0, 3]) + 0.1 * e, density=True),
@@ -46,5 +50,7 @@ ENTRIES = [
         positive(6),
     ),
     bins("histogramdd", lambda s, w: np.histogramdd(s, (2, 3, 2), density=True, weights=w), apart(7, 3), positive(7)),
-    bins("histogramdd of columns", lambda x, y: np.histogramdd((x, y), 3, density=True), apart(7), apart(7)),
+    bins(
+        "histogramdd of columns", lambda x, y: np.histogramdd((x, y), 3, density=True), apart(7), apart(7), device=True
+    ),
 ]

@@ -19,10 +19,10 @@ def quantiles(name, f, *args, **options):
 
 
 ENTRIES = [
-    entry("median odd", lambda a: np.median(a, axis=0), apart(3, 2)),
-    entry("median even", lambda a: np.median(a, axis=0, keepdims=True), apart(4, 2)),
-    entry("median of all", np.median, apart(2, 4)),
-    entry("median of two axes", lambda a: np.median(a, axis=(0, 2)), apart(3, 2, 4)),
+    entry("median odd", lambda a: np.median(a, axis=0), apart(3, 2), is_complex=True),
+    entry("median even", lambda a: np.median(a, axis=0, keepdims=True), apart(4, 2), is_complex=True),
+    entry("median of all", np.median, apart(2, 4), is_complex=True),
+    entry("median of two axes", lambda a: np.median(a, axis=(0, 2)), apart(3, 2, 4), is_complex=True),
     entry("quantile", lambda a: np.quantile(a, 0.3, axis=1), apart(2, 5), exact=False),
     entry(
         "quantiles",
@@ -66,8 +66,15 @@ ENTRIES = [
         apart(2, 3),
         np.arange(6.0).reshape(2, 3),
     ),
-    quantiles("nanmedian", lambda a, h: np.nanmedian(a + h, axis=1), apart(3, 4), holes),
-    quantiles("nanmedian of all", lambda a, h: np.nanmedian(a + h, keepdims=True), apart(3, 4), holes),
+    quantiles("nanmedian", lambda a, h: np.nanmedian(a + h, axis=1), apart(3, 4), holes, device=True, is_complex=True),
+    quantiles(
+        "nanmedian of all",
+        lambda a, h: np.nanmedian(a + h, keepdims=True),
+        apart(3, 4),
+        holes,
+        device=True,
+        is_complex=True,
+    ),
     quantiles(
         "nanquantile", lambda a, h: np.nanquantile(a + h, [0.1, 0.5, 1.0], axis=1, keepdims=True), apart(3, 4), holes
     ),

@@ -10,11 +10,20 @@ from tests.rules.check import entry, positive, real
 ENTRIES = [
     # differences
     entry("diff", np.diff, real(2, 5), is_complex=True),
-    entry("diff twice", lambda a: np.diff(a, n=2, axis=0), real(5, 2)),
-    entry("diff with ends", lambda a, b: np.diff(a, axis=0, prepend=0.0, append=b), real(3, 2), real(2, 2)),
-    entry("ediff1d", lambda a: np.ediff1d(a, to_begin=1.0, to_end=a[0]), real(2, 3)),
-    entry("gradient", np.gradient, real(4, 3), exact=False),
-    entry("gradient at three points", lambda a: np.gradient(a, 0.5, edge_order=2), real(3), exact=False),
+    entry("diff of nothing", lambda a: np.diff(a, n=0, prepend=0.0), real(2, 5), is_complex=True),
+    entry("diff twice", lambda a: np.diff(a, n=2, axis=0), real(5, 2), is_complex=True),
+    entry(
+        "diff with ends",
+        lambda a, b: np.diff(a, axis=0, prepend=0.0, append=b),
+        real(3, 2),
+        real(2, 2),
+        is_complex=True,
+    ),
+    entry("ediff1d", lambda a: np.ediff1d(a, to_begin=1.0, to_end=a[0]), real(2, 3), is_complex=True),
+    entry("gradient", np.gradient, real(4, 3), exact=False, is_complex=True),
+    entry(
+        "gradient at three points", lambda a: np.gradient(a, 0.5, edge_order=2), real(3), exact=False, is_complex=True
+    ),
     entry(
         "gradient uneven",
         lambda a, x, apart: np.gradient(a, x + apart, axis=0, edge_order=2),
@@ -22,9 +31,12 @@ ENTRIES = [
         real(5),
         np.arange(0.0, 20, 4),
         exact=False,
+        is_complex=True,
     ),
-    entry("trapezoid", np.trapezoid, real(2, 5), exact=False),
-    entry("trapezoid over x", lambda y, x: np.trapezoid(y, x, axis=0), real(5, 2), real(5), exact=False),
+    entry("trapezoid", np.trapezoid, real(2, 5), exact=False, is_complex=True),
+    entry(
+        "trapezoid over x", lambda y, x: np.trapezoid(y, x, axis=0), real(5, 2), real(5), exact=False, is_complex=True
+    ),
     entry("interp", np.interp, real(6), np.array([-1.0, 0.0, 0.5, 1.5]), real(4), exact=False, single=False),
     entry(
         "interp with ends",

@@ -19,13 +19,25 @@ beyond_one = real(2, 3, low=1.2, high=2.0)
 
 
 def scipy(name: str, *args, **options):
-    """Host only: CuPy has these functions in a module of its own."""
+    """Those that CuPy has, with all that their pullbacks call, it has in a module of its own, which NumPy's protocol finds."""
     NAMES[name] += 1
-    label = f"special.{name}" + f" ({NAMES[name]})" * (NAMES[name] > 1)
-    return entry(label, traceable(getattr(special, name)), *args, device=False, **options)
+    label = name + f" ({NAMES[name]})" * (NAMES[name] > 1)
+    options = {"device": label in ON_DEVICE, "complex_device": label not in REAL_ON_DEVICE, **options}
+    return entry(f"special.{label}", traceable(getattr(special, name)), *args, **options)
 
 
 NAMES: Counter[str] = Counter()
+REAL_ON_DEVICE = {"erf", "erfc", "erfcx", "exp1", "expi"}
+ON_DEVICE = {
+    "bdtr", "bdtrc", "bdtri", "beta", "betainc", "betaincinv", "betaln", "binom", "boxcox", "boxcox (2)", "boxcox1p", "cbrt",
+    "chdtr", "chdtrc", "chdtri", "comb", "cosdg", "cosm1", "cotdg", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp1",
+    "exp10", "exp2", "expi", "expit", "expm1", "expn (2)", "expn (3)", "exprel", "factorial", "fdtr", "fdtrc", "fdtri", "gamma",
+    "gammainc", "gammainc (2)", "gammaincc", "gammainccinv", "gammaincinv", "gammaincinv (2)", "gammaln", "gdtr", "gdtrc",
+    "huber", "i0", "i0e", "inv_boxcox", "inv_boxcox1p", "j0", "k0", "k0e", "kl_div", "log1p", "log_expit", "log_ndtr",
+    "log_softmax", "loggamma", "logit", "logsumexp", "logsumexp, weighted", "lpmv", "multigammaln", "nbdtr", "nbdtrc", "nbdtri",
+    "ndtr", "ndtri", "pdtr", "pdtrc", "pdtri", "perm", "poch", "pseudo_huber", "radian", "rel_entr", "rgamma", "sindg", "softmax",
+    "tandg", "xlog1py", "xlogy", "y0",
+}  # fmt: skip
 
 
 def traceable(function):
@@ -150,7 +162,7 @@ BESSEL = [
     *all_of("spherical_jn spherical_yn spherical_in spherical_kn", 2, real(2, 3, low=-2, high=-0.5), True, exact=False),
     *all_of("itj0y0 iti0k0 it2j0y0 it2i0k0", plus, rtol=1e-5),
     scipy("besselpoly", plus, 1.5, 2.5),
-    entry("i0", np.i0, two, single=False, device=False),
+    entry("i0", np.i0, two, single=False),
 ]
 
 AIRY = [
@@ -249,7 +261,6 @@ SUMS = [
         lambda a, b: traceable(special.logsumexp)(a, axis=1, b=b),
         real(2, 3),
         positive(3),
-        device=False,
         exact=False,
     ),
 ]

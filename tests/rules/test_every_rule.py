@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from gradviz.errors import GradvizError
 from tests.rules import check
 from tests.rules.check import Entry
 
@@ -63,4 +65,18 @@ def test_shapes(entry):
 
 @every(lambda entry: entry.device)
 def test_device(entry):
+    """The backward pass of every rule that has a device version neither waits nor uploads."""
     check.check_device(check.point(entry))
+    if entry.is_complex and entry.complex_device:
+        check.check_device(check.point(entry, is_complex=True))
+
+
+@every(lambda entry: not entry.device)
+def test_without_a_device_version_there_is_an_error_and_no_wrong_gradient(entry):
+    """CuPy lacks a function or an argument, or the line sends host data: then that is said, or it is right all the same."""
+    try:
+        check.check_device(check.point(entry))
+    except AssertionError as error:
+        assert "made the host wait, or sent data" in str(error)  # noqa: PT017 - a gradient that is right, but waited
+    except (GradvizError, TypeError, ValueError, AttributeError, NotImplementedError, np.linalg.LinAlgError):
+        pass

@@ -30,6 +30,14 @@ def weighted(f, weights=WEIGHTS):
     return lambda a: np.sum(weights * f(a))
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3)])
+def test_decompositions_of_empty_matrices(shape):
+    a = np.ones(shape)
+    assert gv.grad(lambda a: sum(np.sum(part) for part in np.linalg.svd(a)))(a).shape == shape
+    square = np.ones((*shape[:-2], 0, 0))
+    assert gv.grad(lambda a: sum(np.sum(part) for part in np.linalg.eigh(a)))(square).shape == square.shape
+
+
 def symmetric(a):
     return (a + a.T) / 2
 

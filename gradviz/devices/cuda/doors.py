@@ -238,7 +238,8 @@ def waiting(queue_of: Callable[[Any], str]) -> Wrapper:
             if heard is None:
                 return original(self)
             start_ns = perf_counter_ns()
-            original(self)
+            with PASSING.alone():
+                original(self)
             heard.sync("explicit", queue_of(self), start_ns, perf_counter_ns(), 0, None)
             return None
 
@@ -264,7 +265,8 @@ def declaring(cupy: Any) -> Wrapper:
                 return
             start_ns = perf_counter_ns()
             if runtime.getDeviceCount() == 1:
-                runtime.deviceSynchronize()
+                with PASSING.alone():
+                    runtime.deviceSynchronize()
             heard.sync("explicit", "default stream", start_ns, perf_counter_ns(), 0, None)
 
         return declare

@@ -17,7 +17,7 @@ __all__ = ["PRESETS", "Namespace", "Preset", "SimArray", "SimDevice", "simulate"
 _DEVICES: dict[str, SimDevice] = {}
 
 
-def simulate(preset: str | Preset = "a100", *, fresh: bool = False, seed: int = 0) -> Namespace:
+def simulate(preset: str | Preset = "a100", *, fresh: bool = False, seed: int = 0, hidden: bool = False) -> Namespace:
     """A simulated GPU, as a namespace like CuPy's.
 
     Parameters
@@ -26,6 +26,8 @@ def simulate(preset: str | Preset = "a100", *, fresh: bool = False, seed: int = 
         ``"rtx4090"``), or constants of your own
     fresh : a device nobody else uses, with its clock at 0 and an empty pool; else there is one for each name
     seed : for a fresh device, of the generator that decides what CuPy leaves undefined
+    hidden : for a fresh device, charge also what only CUPTI would see on a real one: a wait inside each call of cuSOLVER (assumed: NVIDIA
+        documents neither that it waits nor that it does not), and the compilation of each kernel at its first use
 
     Returns
     -------
@@ -48,12 +50,12 @@ def simulate(preset: str | Preset = "a100", *, fresh: bool = False, seed: int = 
     'sim:a100'
     """
     if isinstance(preset, Preset):
-        return SimDevice(preset, seed).xp
+        return SimDevice(preset, seed, hidden).xp
     name = preset.removeprefix("sim:").lower()
     if name not in PRESETS:
         raise UnknownDeviceError(f"no simulated GPU is called {preset!r}; there are {', '.join(PRESETS)}")
-    if fresh:
-        return SimDevice(PRESETS[name], seed).xp
+    if fresh or hidden:
+        return SimDevice(PRESETS[name], seed, hidden).xp
     if name not in _DEVICES:
         _DEVICES[name] = SimDevice(PRESETS[name])
     return _DEVICES[name].xp

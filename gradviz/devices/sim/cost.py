@@ -56,6 +56,7 @@ def launch(device: SimDevice, name: str, module: str, inputs: list[np.ndarray], 
     if name in SOLVERS and module == "numpy.linalg" and first.ndim >= 2:
         flops, columns = _solver(name, inputs)
         device.launch(name, nbytes, preset.solver_ns, flops, kind.char, least_ns=columns * preset.solver_column_ns)
+        device.wait_hidden()
     elif module == "numpy.fft" and name not in SHIFTS:
         device.launch(name, nbytes, preset.fft_ns, _transform(name, first, entries), kind.char)
     elif name in REDUCTIONS:

@@ -16,6 +16,7 @@ from gradviz.devices.sim.namespace import Namespace
 from gradviz.devices.sim.pool import Card, Memory, MemoryPool
 from gradviz.devices.sim.presets import Preset
 from gradviz.devices.sim.stream import Stream, current_stream
+from gradviz.devices.strict import STRICT
 from gradviz.errors import HostArrayError, UnsupportedDtypeError
 
 # CuPy's dtypes, as NumPy's characters: bool, integers, floats from half to double, both complex ones.
@@ -30,6 +31,7 @@ class SimDevice:
     ----------
     preset : the constants of the model
     seed : of the generator that picks the winner where CuPy leaves it open
+    hidden : charge what no door of CuPy sees, too
 
     Attributes
     ----------
@@ -43,7 +45,7 @@ class SimDevice:
     simulated = True
     array_types: tuple[type, ...] = (SimArray,)
 
-    def __init__(self, preset: Preset, seed: int = 0) -> None:
+    def __init__(self, preset: Preset, seed: int = 0, hidden: bool = False) -> None:
         self.name = f"sim:{preset.name}"
         self.preset = preset
         self.total_nbytes = preset.total_nbytes
@@ -57,6 +59,8 @@ class SimDevice:
         self.default_pool = self.pool = MemoryPool(self.card)
         self._vector_rate = {char: _rate(char, preset.vector_single_flops_per_s, preset) for char in DTYPES}
         self._matrix_rate = {char: _rate(char, preset.half_flops_per_s, preset, matrix=True) for char in DTYPES}
+        self.hidden = hidden
+        self._compiled: set[tuple[str, str]] = set()
         self.xp = Namespace(self)
 
     def __repr__(self) -> str:
@@ -175,6 +179,8 @@ class SimDevice:
         least_ns: float = 0,
     ) -> None:
         """Queue a kernel that moves ``nbytes`` and does ``flops`` in the dtype ``char``."""
+        if self.hidden and (name, char) not in self._compiled:
+            self._compile(name, char)
         rate = (self._matrix_rate if matrix else self._vector_rate)[char]
         device_ns = round(max(nbytes / self.bandwidth_bytes_per_s * 1e9, flops / rate * 1e9, least_ns))
         stream = current_stream(self)
@@ -223,6 +229,24 @@ class SimDevice:
         self.counts.log.append(("sync", what or trigger))
         if (listener := heard()) is not None:
             listener.sync(trigger, stream.name, stood.start_ns, stood.end_ns, nbytes, value)
+
+    def wait_hidden(self) -> None:
+        """A library waits inside a call. No door of CuPy sees that, so it is not counted; `strictly` hears of it all the same."""
+        if not (self.hidden or STRICT.get()):
+            return
+        stream = current_stream(self)
+        now_ns = self.clock.host_ns
+        stood = self.clock.wait(stream.ready_ns) if self.hidden else Interval(now_ns, now_ns)
+        if (listener := heard()) is not None:
+            listener.sync("hidden", stream.name, stood.start_ns, stood.end_ns, 0, None)
+
+    def _compile(self, name: str, char: str) -> None:
+        """The first use of a kernel."""
+        self._compiled.add((name, char))
+        start_ns = self.clock.host_ns
+        self.clock.spend(self.preset.compile_ns)
+        if (listener := heard()) is not None:
+            listener.compiled(name, start_ns, self.clock.host_ns)
 
     def wait_for_allocator(self, nbytes: int) -> None:
         """The driver's allocator waits for the device. No wait that the program asked for, so it is not counted."""

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from gradviz.devices.sim import cost, indexing, products
-from gradviz.devices.sim.array import SimArray
+from gradviz.devices.sim.array import SCALARS, SimArray
 from gradviz.devices.sim.creation import CREATION, filled
 from gradviz.devices.sim.operands import unwrap
 from gradviz.devices.sim.quiet import LINALG_RAISES, quietly
 from gradviz.devices.sim.reads import hidden_reads
 from gradviz.devices.sim.signatures import check_arguments
+from gradviz.errors import UnsupportedOnDeviceError
 
 if TYPE_CHECKING:
     from gradviz.devices.sim.device import SimDevice
@@ -43,6 +44,9 @@ MISSING_LINALG = {
     "diagonal", "matrix_norm", "multi_dot", "outer", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 }  # fmt: skip
 
+# Join arrays, and nothing else: CuPy takes no numbers there.
+JOINS = {"column_stack", "concat", "concatenate", "dstack", "hstack", "stack", "vstack"}
+
 # Tell, for a look at the values.
 PRINTED = {"array2string", "array_repr", "array_str"}
 
@@ -56,6 +60,8 @@ def call(device: SimDevice, func: Callable[..., Any], args: tuple[Any, ...], kwa
     if name in MISSING or (name in MISSING_LINALG and module == "numpy.linalg"):
         return NotImplemented
     check_arguments(name, module, args, kwargs)
+    if name in JOINS:
+        check_pieces(name, args)
     special = SPECIAL.get(name)
     return run(device, name, module, func, args, kwargs) if special is None else special(device, *args, **kwargs)
 
@@ -84,6 +90,15 @@ def run(
     if made or name not in VIEWS:
         cost.launch(device, COPIES.get(name, name), module, sources, made)
     return wrapped
+
+
+def check_pieces(name: str, args: tuple[Any, ...]) -> None:
+    """Refuse numbers among arrays that are to be joined."""
+    for piece in args[0] if args and isinstance(args[0], (list, tuple)) else ():
+        if isinstance(piece, SCALARS):
+            raise UnsupportedOnDeviceError(
+                f"Only cupy arrays can be joined, and {name} was given a {type(piece).__name__}: make it one, xp.asarray({piece})."
+            )
 
 
 def _look(value: Any) -> Any:

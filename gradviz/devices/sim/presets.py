@@ -20,6 +20,7 @@ class Preset:
     total_nbytes : bytes of device memory
     bandwidth_bytes_per_s : device memory, reads and writes together
     link_bytes_per_s : host to device or back, one direction, from pinned memory
+    compile_ns : of a kernel at its first use; charged only where `simulate` is asked for what is hidden
     half_flops_per_s, single_flops_per_s, double_flops_per_s : matrix products (tensor cores where cuBLAS uses them)
     vector_single_flops_per_s, vector_double_flops_per_s : everything else
     """
@@ -69,6 +70,8 @@ class Preset:
     pool_hit_ns: int = 1_500
     # Assumed: cudaMalloc, cudaFree.
     malloc_ns: int = 100_000
+    # Assumed: NVRTC and the loading of a module, tens to hundreds of ms for a kernel; no figure was found published.
+    compile_ns: int = 80_000_000
     # Event record 2.5 us timed, 0.25 us untimed on a V100 (NVIDIA/NVTX#3).
     timed_event_ns: int = 2_500
     event_ns: int = 250

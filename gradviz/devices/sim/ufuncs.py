@@ -10,6 +10,7 @@ from gradviz.devices.sim import indexing, products
 from gradviz.devices.sim.array import SCALARS, SimArray
 from gradviz.devices.sim.operands import check, host_array
 from gradviz.devices.sim.quiet import quietly
+from gradviz.devices.sim.special import check_special
 from gradviz.errors import UnsupportedOnDeviceError
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def apply(device: SimDevice, ufunc: np.ufunc, method: str, inputs: tuple[Any, ..
     """Answer ``__array_ufunc__``."""
     name = ufunc.__name__
     check_there(name, method)
+    if getattr(np, name, None) is not ufunc:
+        check_special(name, inputs)
     if method == "at":
         if not all(
             isinstance(value, KNOWN) for value in inputs

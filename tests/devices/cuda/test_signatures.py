@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 import pytest
 
-from gradviz.devices.sim import functions, ufuncs
+from gradviz.devices.sim import functions, special, ufuncs
 from gradviz.devices.sim.signatures import PARAMETERS
 
 MAJOR = int(cupy.__version__.partition(".")[0])
@@ -72,3 +72,15 @@ def test_linear_algebra_that_is_not_there(name):
 @pytest.mark.parametrize("name", sorted(ufuncs.MISSING))
 def test_ufuncs_that_are_not_there(name):
     assert not hasattr(cupy, name) or MAJOR > 14
+
+
+def test_special_functions():
+    import cupyx.scipy.special as theirs
+    from scipy import special as scipys
+
+    there = {name for name in dir(theirs) if isinstance(getattr(scipys, name, None), np.ufunc)}
+    only_14 = {"ellipeinc", "ellipkinc", "shichi", "sici", "wright_bessel"}
+    assert there == special.UFUNCS - (only_14 if MAJOR == 13 else set())
+    takes_complex = {name for name in there if any("D" in loop for loop in getattr(getattr(theirs, name), "types", ()))}
+    only_14 = {"digamma", "psi", "shichi", "sici"}
+    assert takes_complex == special.COMPLEX - (only_14 if MAJOR == 13 else set())

@@ -1,0 +1,539 @@
+/* The two writers of short.py, compiled: see there what is written down, and why so. */
+
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <Python.h>
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+#include "../slots.h"
+
+#if PY_BIG_ENDIAN
+#error "rows are written in the order of little-endian machines"
+#endif
+
+/* Rows as rows.py lays them out; `know` compares the two. */
+#pragma pack(push, 1)
+typedef struct {
+    int32_t number;
+    int64_t start_ns;
+    uint32_t duration_ns;
+    int32_t parent, site;
+    uint8_t flags, how;
+    uint16_t name;
+    int32_t description, a, b;
+} CallRow;
+typedef struct {
+    int32_t number;
+    int64_t start_ns;
+    uint32_t duration_ns;
+    int32_t parent, call;
+    uint8_t flags, how;
+    uint16_t name;
+    int32_t description, variable, denormals, out;
+} PullRow;
+#pragma pack(pop)
+#define CALL_LAYOUT "iqIiiBBHiii"
+#define PULL_LAYOUT "iqIiiBBHiiii"
+
+enum { OUT_MADE = 8, IS_BORROWED = 16, INHERITED = -2 };
+#define LONGEST_SHORT_NS (1LL << 32)
+#define MOST_SHORT_NAMES (1 << 16)
+enum { SAMPLED_ALL = 256, SAMPLED = 32, SMALL_NBYTES = 1 << 16 };
+#define TINIEST 2.2250738585072014e-308
+
+static PyTypeObject *Ref, *Scribe;
+static PyObject *str_calls;
+static Py_ssize_t ref_number;
+static Py_ssize_t scribe_parent, scribe_call, scribe_flags, scribe_limit, scribe_last, scribe_dropped, scribe_pending, scribe_own_ns;
+
+/* What a writer finds by a local name in Python. */
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *scribe, *recording, *clock, *numbers, *live, *strings, *lines, *codes, *rows;
+    PyObject *dead, *dead_small, *bury_numbers, *bury_times, *mourn, *mourn_small;
+    PyArray_Descr *dtype; /* of the last array that was described, with its shape */
+    int ndim;
+    npy_intp shape[8];
+    int32_t description;
+} Writer;
+
+static inline long as_long(PyObject *number) { return PyLong_AsLong(number); }
+
+static inline void set(PyObject *object, Py_ssize_t offset, PyObject *value)
+{
+    PyObject *old = AT(object, offset);
+    AT(object, offset) = Py_NewRef(value);
+    Py_XDECREF(old);
+}
+
+/* The reference to a live array that was seen before, borrowed; NULL if there is none, or with an exception. */
+static PyObject *known(Writer *self, PyObject *array)
+{
+    PyObject *id = PyLong_FromVoidPtr(array);
+    if (id == NULL)
+        return NULL;
+    PyObject *found = PyDict_GetItemWithError(self->live, id);
+    Py_DECREF(id);
+    if (found == NULL)
+        return NULL;
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *referent;
+    if (PyWeakref_GetRef(found, &referent) != 1)
+        return NULL;
+    Py_DECREF(referent); /* the caller holds it */
+#else
+    PyObject *referent = PyWeakref_GetObject(found);
+#endif
+    return referent == array ? found : NULL;
+}
+
+/* The number of the buffer an operand lives in, -1 for a number, -2 with an exception. */
+static long buffer_of(Writer *self, PyObject *operand)
+{
+    if (!PyArray_CheckExact(operand))
+        return -1;
+    PyObject *found = known(self, operand);
+    if (found != NULL)
+        return as_long(AT(found, ref_number));
+    if (PyErr_Occurred())
+        return -2;
+    PyObject *number = PyObject_CallMethod(self->recording, "buffer", "O", operand);
+    if (number == NULL)
+        return -2;
+    long buffer = as_long(number);
+    Py_DECREF(number);
+    return buffer;
+}
+
+/* The site of the innermost frame that is the user's, -1 with an exception or where there is none. */
+static long site_of(Writer *self)
+{
+    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
+    PyObject *found = NULL;
+    while (frame != NULL) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        PyObject *id = PyLong_FromVoidPtr(code);
+        Py_DECREF(code);
+        PyObject *sites = id == NULL ? NULL : PyDict_GetItemWithError(self->codes, id);
+        Py_XDECREF(id);
+        if (sites == NULL)
+            break; /* not met before */
+        if (sites != Py_None) {
+            PyObject *at = PyLong_FromLong(PyFrame_GetLasti(frame));
+            found = at == NULL ? NULL : PyDict_GetItemWithError(sites, at);
+            Py_XDECREF(at);
+            break;
+        }
+        PyFrameObject *outer = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = outer;
+    }
+    long site = -1;
+    if (found != NULL) {
+        site = as_long(found);
+    } else if (frame != NULL && !PyErr_Occurred()) {
+        PyObject *made = PyObject_CallMethod(self->lines, "site", "O", frame);
+        if (made != NULL)
+            site = as_long(made);
+        Py_XDECREF(made);
+    }
+    Py_XDECREF(frame);
+    return site;
+}
+
+/* The number of a text, -1 with an exception. */
+static long text_of(Writer *self, PyObject *text)
+{
+    PyObject *found = PyDict_GetItemWithError(self->strings, text);
+    if (found != NULL)
+        return as_long(found);
+    if (PyErr_Occurred())
+        return -1;
+    PyObject *made = PyObject_CallMethod(self->recording, "text", "O", text);
+    long number = made == NULL ? -1 : as_long(made);
+    Py_XDECREF(made);
+    return number;
+}
+
+/* Note an array that an event has made, and when it dies. */
+static int follow(Writer *self, PyObject *array, PyObject *number)
+{
+    PyObject *mourn = PyArray_NBYTES((PyArrayObject *)array) >= SMALL_NBYTES ? self->mourn : self->mourn_small;
+    PyObject *args = PyTuple_Pack(2, array, mourn), *id = PyLong_FromVoidPtr(array);
+    PyObject *reference = args == NULL ? NULL : Ref->tp_new(Ref, args, NULL); /* its __init__ does nothing */
+    int failed = -1;
+    Py_XDECREF(args);
+    if (reference != NULL && id != NULL) {
+        PyObject_GC_UnTrack(reference); /* what it leads to does not lead back, so the collector need not look at thousands of them */
+        set(reference, ref_number, number);
+        failed = PyDict_SetItem(self->live, id, reference);
+    }
+    Py_XDECREF(id);
+    Py_XDECREF(reference);
+    return failed;
+}
+
+/* The number of an array's dtype and shape, -1 with an exception. */
+static int32_t describe(Writer *self, PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    int ndim = PyArray_NDIM(array);
+    if (PyArray_DESCR(array) == self->dtype && ndim == self->ndim && PyArray_CompareLists(PyArray_DIMS(array), self->shape, ndim))
+        return self->description;
+    PyObject *made = PyObject_CallMethod(self->recording, "describe", "O", object);
+    if (made == NULL)
+        return -1;
+    self->description = (int32_t)as_long(made);
+    Py_DECREF(made);
+    if (ndim <= 8) {
+        Py_XSETREF(self->dtype, (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array)));
+        self->ndim = ndim;
+        memcpy(self->shape, PyArray_DIMS(array), ndim * sizeof(npy_intp));
+    }
+    return self->description;
+}
+
+/* Note which of some arrays have died meanwhile. */
+static int bury(Writer *self, PyObject *dead, PyObject *time)
+{
+    int32_t numbers[SAMPLED];
+    int64_t times[SAMPLED];
+    Py_ssize_t count;
+    while ((count = Py_MIN(PyList_GET_SIZE(dead), SAMPLED))) {
+        for (Py_ssize_t k = 0; k < count; k++) {
+            numbers[k] = (int32_t)as_long(AT(PyList_GET_ITEM(dead, k), ref_number));
+            times[k] = PyLong_AsLongLong(time);
+        }
+        PyObject *one = PyObject_CallFunction(self->bury_numbers, "y#", numbers, count * sizeof *numbers);
+        PyObject *two = one == NULL ? NULL : PyObject_CallFunction(self->bury_times, "y#", times, count * sizeof *times);
+        Py_XDECREF(one);
+        Py_XDECREF(two);
+        if (two == NULL || PyList_SetSlice(dead, 0, count, NULL) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_row(Writer *self, long number, const void *row, Py_ssize_t size)
+{
+    if (number >= as_long(AT(self->scribe, scribe_limit))) {
+        PyObject *dropped = PyLong_FromLong(as_long(AT(self->scribe, scribe_dropped)) + 1);
+        if (dropped == NULL)
+            return -1;
+        set(self->scribe, scribe_dropped, dropped);
+        Py_DECREF(dropped);
+        return 0;
+    }
+    PyObject *packed = PyBytes_FromStringAndSize(row, size);
+    int failed = packed == NULL ? -1 : PyList_Append(self->rows, packed);
+    Py_XDECREF(packed);
+    return failed;
+}
+
+/* As `Scribe.charge`: some events are timed from end to end. */
+static int charge(Writer *self, long number, PyObject *since)
+{
+    if (number & (SAMPLED - 1) && number >= SAMPLED_ALL)
+        return 0;
+    PyObject *time = PyObject_CallNoArgs(self->clock), *sum = NULL, *done;
+    if (time != NULL && bury(self, self->dead_small, time) == 0) {
+        int64_t took_ns = PyLong_AsLongLong(time) - PyLong_AsLongLong(since);
+        sum = PyLong_FromLongLong(PyLong_AsLongLong(AT(self->scribe, scribe_own_ns)) + (number < SAMPLED_ALL ? 1 : SAMPLED) * took_ns);
+    }
+    Py_XDECREF(time);
+    if (sum == NULL)
+        return -1;
+    set(self->scribe, scribe_own_ns, sum);
+    Py_DECREF(sum);
+    if (number & (SAMPLED - 1))
+        return 0;
+    done = PyObject_CallMethod(self->scribe, "tidy", NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* quick(tape, variable, name, start_ns, end_ns, x, y, out, how) */
+static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Writer *self = (Writer *)callable;
+    if (PyVectorcall_NARGS(nargsf) != 9 || names != NULL)
+        return PyErr_Format(PyExc_TypeError, "quick(tape, variable, name, start_ns, end_ns, x, y, out, how)");
+    PyObject *tape = args[0], *variable = args[1], *name = args[2], *x = args[5], *y = args[6], *out = args[7], *scribe = self->scribe;
+    CallRow row;
+    long how = as_long(args[8]), text, a, b = -1;
+    PyObject *count = PyIter_Next(self->numbers), *made = NULL;
+    if (count == NULL)
+        return NULL;
+    long number = as_long(count);
+    set(scribe, scribe_last, count);
+    PyObject *calls = PyObject_GetAttr(tape, str_calls);
+    int failed = calls == NULL || PyDict_SetItem(calls, variable, count) < 0;
+    Py_XDECREF(calls);
+    if (failed || (a = buffer_of(self, x)) == -2)
+        goto end;
+    if (y != Py_None && !(PyArray_CheckExact(y) && !PyArray_NDIM((PyArrayObject *)y)) && (b = buffer_of(self, y)) == -2)
+        goto end;
+    long site = as_long(AT(scribe, scribe_call)) >= 0 ? INHERITED : site_of(self);
+    if ((site == -1 && PyErr_Occurred()) || (text = text_of(self, name)) < 0)
+        goto end;
+    int64_t start_ns = PyLong_AsLongLong(args[3]), end_ns = PyLong_AsLongLong(args[4]);
+    row.description = -1;
+    if (PyArray_CheckExact(out)) {
+        if (PyArray_BASE((PyArrayObject *)out) != NULL || end_ns - start_ns >= LONGEST_SHORT_NS || text >= MOST_SHORT_NAMES) {
+            made = PyObject_CallMethod(scribe, "long_call", "OOOOlllOl", count, name, args[3], args[4], site, a, b, out, how);
+            goto end;
+        }
+        how |= OUT_MADE;
+        if (follow(self, out, count) < 0 || ((row.description = describe(self, out)) < 0 && PyErr_Occurred()))
+            goto end;
+    }
+    if (bury(self, self->dead, args[3]) < 0)
+        goto end;
+    row.number = (int32_t)number;
+    row.start_ns = start_ns;
+    row.duration_ns = (uint32_t)(end_ns - start_ns);
+    row.parent = (int32_t)as_long(AT(scribe, scribe_parent));
+    row.site = (int32_t)site;
+    row.flags = (uint8_t)as_long(AT(scribe, scribe_flags));
+    row.how = (uint8_t)how;
+    row.name = (uint16_t)text;
+    row.a = (int32_t)a;
+    row.b = (int32_t)b;
+    if (write_row(self, number, &row, sizeof row) < 0 || charge(self, number, args[4]) < 0)
+        goto end;
+    made = Py_NewRef(Py_None);
+end:
+    Py_DECREF(count);
+    return made;
+}
+
+/* As `denormals` of denormals.py, of which only one in 32 cotangents is asked. */
+static int32_t denormals(PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    npy_intp size = PyArray_SIZE(array);
+    if (PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(array) || size < 1 || size > 64)
+        return -1;
+    int32_t found = 0;
+    for (const double *at = PyArray_DATA(array), *end = at + size; at < end; at++)
+        found += 0.0 < Py_ABS(*at) && Py_ABS(*at) < TINIEST;
+    return found;
+}
+
+/* pull(back, ct, record, call, title, variable) */
+static PyObject *pull(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Writer *self = (Writer *)callable;
+    if (PyVectorcall_NARGS(nargsf) != 6 || names != NULL)
+        return PyErr_Format(PyExc_TypeError, "pull(back, ct, record, call, title, variable)");
+    PyObject *scribe = self->scribe, *ct = args[1], *title = args[4], *new = NULL, *end = NULL, *done = NULL;
+    PyObject *count = PyIter_Next(self->numbers);
+    if (count == NULL)
+        return NULL;
+    PyObject *parent = Py_NewRef(AT(scribe, scribe_parent)), *outer_call = Py_NewRef(AT(scribe, scribe_call));
+    long number = as_long(count), call = as_long(args[3]), target = -1, sick = -1, how = 0, text;
+    set(scribe, scribe_parent, count);
+    if (call >= 0)
+        set(scribe, scribe_call, args[3]);
+    PyObject *start = PyObject_CallNoArgs(self->clock);
+    if (start != NULL && (new = PyObject_Vectorcall(args[0], args + 1, 2, NULL)) != NULL)
+        end = PyObject_CallNoArgs(self->clock);
+    set(scribe, scribe_parent, parent);
+    set(scribe, scribe_call, outer_call);
+    if (end == NULL)
+        goto end;
+    PullRow row;
+    row.description = -1;
+    if (PyArray_CheckExact(new)) {
+        PyObject *before = known(self, new);
+        if (before == NULL && PyErr_Occurred())
+            goto end;
+        if (before == NULL && new != ct && PyArray_BASE((PyArrayObject *)new) == NULL) {
+            how = OUT_MADE, target = number;
+            if (follow(self, new, count) < 0)
+                goto end;
+        } else {
+            how = IS_BORROWED;
+            PyObject *found = before != NULL ? Py_NewRef(AT(before, ref_number)) : PyObject_CallMethod(scribe, "borrowed", "OO", new, count);
+            if (found == NULL)
+                goto end;
+            target = as_long(found);
+            Py_DECREF(found);
+        }
+        if ((row.description = describe(self, new)) < 0 && PyErr_Occurred())
+            goto end;
+        if (!(number & (SAMPLED - 1)))
+            sick = denormals(new);
+    } else if (PyFloat_Check(new)) {
+        double size = Py_ABS(PyFloat_AS_DOUBLE(new));
+        sick = 0.0 < size && size < TINIEST;
+    } else {
+        PyObject *pending = PyTuple_Pack(3, count, start, end);
+        if (pending == NULL)
+            goto end;
+        set(scribe, scribe_pending, pending);
+        Py_DECREF(pending);
+        done = Py_NewRef(new);
+        goto end;
+    }
+    if (bury(self, self->dead, start) < 0 || (text = text_of(self, title)) < 0)
+        goto end;
+    int64_t start_ns = PyLong_AsLongLong(start), duration_ns = PyLong_AsLongLong(end) - start_ns;
+    if (duration_ns < LONGEST_SHORT_NS && text < MOST_SHORT_NAMES) {
+        row.number = (int32_t)number;
+        row.start_ns = start_ns;
+        row.duration_ns = (uint32_t)duration_ns;
+        row.parent = (int32_t)as_long(parent);
+        row.call = (int32_t)call;
+        row.flags = (uint8_t)as_long(AT(scribe, scribe_flags));
+        row.how = (uint8_t)how;
+        row.name = (uint16_t)text;
+        row.variable = (int32_t)as_long(args[5]);
+        row.denormals = (int32_t)sick;
+        row.out = (int32_t)target;
+        if (write_row(self, number, &row, sizeof row) < 0)
+            goto end;
+    } else {
+        PyObject *written = PyObject_CallMethod(scribe, "long_pull", "OOOOOOOllli", count, args[3], title, start, end, args[5], new,
+                                                target, how, sick, row.description);
+        if (written == NULL)
+            goto end;
+        Py_DECREF(written);
+    }
+    if (charge(self, number, end) == 0)
+        done = Py_NewRef(new);
+end:
+    Py_XDECREF(start);
+    Py_XDECREF(end);
+    Py_XDECREF(new);
+    Py_DECREF(outer_call);
+    Py_DECREF(parent);
+    Py_DECREF(count);
+    return done;
+}
+
+/* ---- the type of both */
+
+#define EACH_HELD(DO)                                                                                                          \
+    DO(scribe) DO(recording) DO(clock) DO(numbers) DO(live) DO(strings) DO(lines) DO(codes) DO(rows) DO(dead) DO(dead_small) DO(bury_numbers)  \
+    DO(bury_times) DO(mourn) DO(mourn_small)
+
+static int writer_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Writer *self = (Writer *)object;
+#define VISIT(name) Py_VISIT(self->name);
+    EACH_HELD(VISIT)
+    return 0;
+}
+
+static int writer_clear(PyObject *object)
+{
+    Writer *self = (Writer *)object;
+#define CLEAR(name) Py_CLEAR(self->name);
+    EACH_HELD(CLEAR)
+    Py_CLEAR(self->dtype);
+    return 0;
+}
+
+static void writer_dealloc(PyObject *object)
+{
+    PyObject_GC_UnTrack(object);
+    writer_clear(object);
+    Py_TYPE(object)->tp_free(object);
+}
+
+static PyTypeObject WriterType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gradviz.record._short.Writer",
+    .tp_doc = "What writes down one kind of event.",
+    .tp_basicsize = sizeof(Writer),
+    .tp_dealloc = writer_dealloc,
+    .tp_traverse = writer_traverse,
+    .tp_clear = writer_clear,
+    .tp_vectorcall_offset = offsetof(Writer, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
+};
+
+static PyObject *writer(PyObject *scribe, vectorcallfunc vectorcall, const char *rows)
+{
+    if (!PyObject_TypeCheck(scribe, Scribe))
+        return PyErr_Format(PyExc_TypeError, "a writer is of a scribe");
+    Writer *self = (Writer *)WriterType.tp_alloc(&WriterType, 0);
+    if (self == NULL)
+        return NULL;
+    self->vectorcall = vectorcall;
+    self->scribe = Py_NewRef(scribe);
+    PyObject *freed = NULL, *freed_ns = NULL;
+    int found = (self->recording = PyObject_GetAttrString(scribe, "recording")) != NULL &&
+                (self->rows = PyObject_GetAttrString(scribe, rows)) != NULL &&
+                (self->clock = PyObject_GetAttrString(self->recording, "clock")) != NULL &&
+                (self->numbers = PyObject_GetAttrString(self->recording, "numbers")) != NULL &&
+                (self->live = PyObject_GetAttrString(self->recording, "live")) != NULL &&
+                (self->strings = PyObject_GetAttrString(self->recording, "strings")) != NULL &&
+                (self->lines = PyObject_GetAttrString(self->recording, "lines")) != NULL &&
+                (self->codes = PyObject_GetAttrString(self->lines, "codes")) != NULL &&
+                (self->dead = PyObject_GetAttrString(self->recording, "dead")) != NULL &&
+                (self->dead_small = PyObject_GetAttrString(self->recording, "dead_small")) != NULL &&
+                (freed = PyObject_GetAttrString(self->recording, "freed")) != NULL &&
+                (freed_ns = PyObject_GetAttrString(self->recording, "freed_ns")) != NULL &&
+                (self->bury_numbers = PyObject_GetAttrString(freed, "frombytes")) != NULL &&
+                (self->bury_times = PyObject_GetAttrString(freed_ns, "frombytes")) != NULL &&
+                (self->mourn = PyObject_GetAttrString(self->dead, "append")) != NULL &&
+                (self->mourn_small = PyObject_GetAttrString(self->dead_small, "append")) != NULL;
+    Py_XDECREF(freed_ns);
+    Py_XDECREF(freed);
+    if (!found)
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static PyObject *short_call(PyObject *module, PyObject *scribe)
+{
+    (void)module;
+    return writer(scribe, call, "calls");
+}
+
+static PyObject *short_pull(PyObject *module, PyObject *scribe)
+{
+    (void)module;
+    return writer(scribe, pull, "pulls");
+}
+
+static PyObject *know(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *call_layout, *pull_layout;
+    if (!PyArg_ParseTuple(args, "OOss", &Ref, &Scribe, &call_layout, &pull_layout))
+        return NULL;
+    if (strcmp(call_layout, CALL_LAYOUT) || strcmp(pull_layout, PULL_LAYOUT))
+        return PyErr_Format(PyExc_ValueError, "the rows of short.c are not those of rows.py");
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++)
+        Py_INCREF(PyTuple_GET_ITEM(args, k));
+    if ((ref_number = place_of(Ref, "number")) < 0 ||
+        (scribe_parent = place_of(Scribe, "parent")) < 0 || (scribe_call = place_of(Scribe, "call_number")) < 0 ||
+        (scribe_flags = place_of(Scribe, "flags")) < 0 || (scribe_limit = place_of(Scribe, "limit")) < 0 ||
+        (scribe_last = place_of(Scribe, "last")) < 0 || (scribe_dropped = place_of(Scribe, "dropped")) < 0 ||
+        (scribe_pending = place_of(Scribe, "pending")) < 0 || (scribe_own_ns = place_of(Scribe, "own_ns")) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"know", know, METH_VARARGS, "know(Ref, Scribe, call_layout, pull_layout): what short.py has."},
+    {"short_call", short_call, METH_O, "short_call(scribe): as in short.py."},
+    {"short_pull", short_pull, METH_O, "short_pull(scribe): as in short.py."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_short", "The writers of short.py, compiled.", -1, functions,
+                                        NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__short(void)
+{
+    import_array();
+    str_calls = PyUnicode_InternFromString("calls");
+    if (PyType_Ready(&WriterType) < 0)
+        return NULL;
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,1 @@
+"""Other projects' suites, run on gradviz."""

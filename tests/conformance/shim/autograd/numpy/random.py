@@ -1,0 +1,2 @@
+from numpy.random import *  # noqa: F403
+from numpy.random import __all__

@@ -1,0 +1,1 @@
+from gradviz.scipy.special import *  # noqa: F403
