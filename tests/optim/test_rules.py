@@ -236,7 +236,10 @@ def test_a_whole_training_step_compiled(optimizer: Any) -> None:
 WRONG = {
     "integers": (lambda o: o.init({"w": np.array([1, 2])}), "params['w'] is of type int64"),
     "text": (lambda o: o.init(["a"]), "params[0] is of type str"),
-    "other structure": (lambda o: o.step({"w": np.ones(2)}, {"v": np.ones(2)}, o.init({"w": np.ones(2)})), "grads holds ['v'], params holds ['w']"),
+    "other structure": (
+        lambda o: o.step({"w": np.ones(2)}, {"v": np.ones(2)}, o.init({"w": np.ones(2)})),
+        "grads holds ['v'], params holds ['w']",
+    ),
     "other shape": (lambda o: o.step({"w": np.ones(2)}, {"w": np.ones(3)}, o.init({"w": np.ones(2)})), "grads['w'] has shape (3,)"),
     "optax's order": (lambda o: o.step(np.ones(2), o.init(np.ones(2)), np.ones(2)), "takes (params, grads, state)"),
     "other state": (lambda o: o.step([np.ones(2)] * 2, [np.ones(2)] * 2, o.init(np.ones(2))), "belongs to other parameters"),
