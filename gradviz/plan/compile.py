@@ -64,7 +64,7 @@ def compile(f: Any = None, *, donate: str | int | Sequence[str | int] = ()) -> A
     >>> @gv.compile(donate="x")
     ... def step(x, slope, rate):
     ...     return x - rate * slope
-    >>> step(np.array([1.0, 2.0]), np.array([10.0, 10.0]), 0.1)
+    >>> step(np.array([1.0, 2.0]), np.array([8.0, 8.0]), 0.125)
     array([0., 1.])
     """
     names = (donate,) if isinstance(donate, (str, int)) else tuple(donate)
