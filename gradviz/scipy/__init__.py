@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-MODULES = ("linalg", "special")
+MODULES = ("integrate", "linalg", "optimize", "signal", "special")
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+os.environ.update(JAX_PLATFORMS="cpu", JAX_ENABLE_X64="1")  # before JAX is imported
+
 from tests.conformance.report import PAGE, Suite, written
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "gradviz-conformance"
@@ -26,6 +28,16 @@ def suites(options: argparse.Namespace) -> dict[str, Callable[[], Suite]]:
 
         return opinfo.suite()
 
+    def oracle() -> Suite:
+        from tests.conformance import jax_oracle
+
+        return jax_oracle.suite()
+
+    def programs() -> Suite:
+        from tests.conformance.programs import against_jax
+
+        return against_jax.suite()
+
     def array_api() -> Suite:
         from tests.conformance import array_api_suite
 
@@ -33,7 +45,7 @@ def suites(options: argparse.Namespace) -> dict[str, Callable[[], Suite]]:
             raise SystemExit(array_api_suite.__doc__)
         return array_api_suite.run(Path(options.array_api_tests), options.examples)
 
-    return {"autograd": autograd, "torch": torch, "array-api": array_api}
+    return {"autograd": autograd, "torch": torch, "jax": oracle, "array-api": array_api, "gradbench": programs}
 
 
 def main() -> int:

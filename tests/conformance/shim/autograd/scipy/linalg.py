@@ -1,1 +1,1 @@
-from scipy.linalg import *  # noqa: F403
+from gradviz.scipy.linalg import *  # noqa: F403
