@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradviz.errors import DenormalError, NotFiniteError
-from gradviz.record.source import line_of, short
+from gradviz.record.source import place_of
 
 if TYPE_CHECKING:
     from gradviz.record.scribe import Scribe
@@ -122,8 +122,7 @@ class Births:
         site = self.sites.get(call, -1)
         if site < 0:
             return ""
-        code, at = self.scribe.recording.lines.found[site]
-        return f"{short(code.co_filename)}:{line_of(code, at)}"
+        return place_of(*self.scribe.recording.lines.found[site])
 
 
 def numbers_in(value: Any) -> Iterator[Any]:

@@ -131,10 +131,11 @@ def user_line() -> str:
     """``file:line`` of the user's frame that is running now, for messages."""
     lines = Lines()
     site = lines.site(sys._getframe(1))
-    if site < 0:
-        return ""
-    code, at = lines.found[site]
+    return "" if site < 0 else place_of(*lines.found[site])
+
+
+def place_of(code: CodeType, at: int) -> str:
+    """``file:line`` of one instruction, or ``Cell In[3], line 2``."""
     cell = notebook_cells().get(code.co_filename, -1)
-    return (
-        f"Cell In[{cell}], line {line_of(code, at)}" if cell >= 0 else f"{short(code.co_filename)}:{line_of(code, at)}"
-    )
+    line = line_of(code, at)
+    return f"Cell In[{cell}], line {line}" if cell >= 0 else f"{short(code.co_filename)}:{line}"
