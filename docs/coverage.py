@@ -29,7 +29,7 @@ from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, RULES
 PAGE = Path(__file__).with_suffix(".md")
 TABLES = Path(__file__).parents[1] / "tests" / "rules"
 MODULES = (
-    "numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg", "scipy.signal", "scipy.integrate",
+    "numpy", "numpy.linalg", "numpy.fft", "numpy.lib.scimath", "scipy.special", "scipy.linalg", "scipy.signal", "scipy.integrate",
 )  # fmt: skip
 CLASSES = {"vectorize"}  # called as functions are
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")

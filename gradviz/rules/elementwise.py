@@ -156,17 +156,28 @@ slope(np.logaddexp2, x=lambda x, out: np.exp2(gap2(x, out)), y=lambda y, out: np
 
 # ---- trigonometry
 
+
+def one_more(x):
+    """``1 + x``. Of a complex number the sign of a zero imaginary part stays, which tells the sides of a branch cut apart."""
+    return -(-x - 1) if is_complex(x) else 1 + x
+
+
+def arcsin_slope(x):
+    """``1 / sqrt(1 - x**2)``; of a complex number by factors, which are on the same side of their cuts as ``x``."""
+    return 1 / (np.sqrt(-(x - 1)) * np.sqrt(one_more(x)) if is_complex(x) else np.sqrt(1 - x * x))
+
+
 slope(np.sin, x=lambda x: np.cos(x))
 slope(np.cos, x=lambda x: -np.sin(x))
 slope(np.tan, x=lambda out: 1 + out * out)
-slope(np.arcsin, singular=True, x=lambda x: 1 / np.sqrt(1 - x * x))
-slope(np.arccos, singular=True, x=lambda x: -1 / np.sqrt(1 - x * x))
+slope(np.arcsin, singular=True, x=lambda x: arcsin_slope(x))
+slope(np.arccos, singular=True, x=lambda x: -arcsin_slope(x))
 slope(np.arctan, x=lambda x: one_over(1 + x * x))
 slope(np.sinh, x=lambda x: np.cosh(x))
 slope(np.cosh, x=lambda x: np.sinh(x))
 slope(np.tanh, x=lambda out: 1 - out * out)
-slope(np.arcsinh, singular=True, x=lambda x: 1 / np.sqrt(1 + x * x))
-slope(np.arccosh, singular=True, x=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+slope(np.arcsinh, singular=True, x=lambda x: 1 / (np.cosh(np.arcsinh(x)) if is_complex(x) else np.sqrt(1 + x * x)))
+slope(np.arccosh, singular=True, x=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(one_more(x))))
 slope(np.arctanh, singular=True, x=lambda x: one_over(1 - x * x))
 for _function in (np.deg2rad, np.radians):
     slope(_function, x=lambda: math.pi / 180)

@@ -83,6 +83,8 @@ def binned(numbers: Any, weights: Any, length: int) -> Any:
 @composed(np.histogramdd)
 def histogramdd(sample, bins: Any = 10, range: Any = None, density=None, weights=None):
     columns = list(np.transpose(sample)) if hasattr(sample, "shape") else [gathered(column) for column in sample]
+    if columns and not np.ndim(columns[0]):
+        columns = [np.stack(columns)]  # a single column
     several = hasattr(bins, "__len__")
     counts, plain = np.histogramdd(
         [bottom(column) for column in columns],

@@ -47,6 +47,8 @@ def polymul(a1, a2):
 
 def trimmed(p: Any) -> Any:
     """Without zeros in front, but for one."""
+    if not len(p):
+        return np.zeros(1, p.dtype)
     return p[min(len(p) - len(np.trim_zeros(bottom(p), "f")), len(p) - 1) :]
 
 

@@ -83,7 +83,9 @@ def quantile_of(a: Any, q: Any, axis: Any, method: Any, keepdims: Any, weights: 
         np.reshape(between(ordered, places[j], None if moves is None else moves[j], skip_nan), shape)
         for j in np.ndindex(np.shape(q))
     ]
-    return np.reshape(np.stack(found), np.shape(q) + shape) if np.ndim(q) else found[0]
+    if not np.ndim(q):
+        return found[0]
+    return np.reshape(np.stack(found), np.shape(q) + shape) if found else np.zeros(np.shape(q) + shape, ordered.dtype)
 
 
 def places_among(ordered: Any, q: Any, method: Any, weights: Any, skip_nan: bool) -> Any:

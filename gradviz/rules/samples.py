@@ -21,9 +21,9 @@ def as_piece(value: Any, a: Any, axis: int) -> Any:
     """``value`` as a piece that can be joined to ``a``: a scalar becomes a slice of length 1."""
     if np.ndim(value):
         return gathered(value)
-    return np.full_like(
-        a[part(axis, 0, 1)], value, dtype=value.dtype if hasattr(value, "dtype") else np.dtype(type(value))
-    )
+    shape = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
+    dtype = value.dtype if hasattr(value, "dtype") else np.dtype(type(value))
+    return np.full_like(a, value, dtype=dtype, shape=shape)
 
 
 @composed(np.diff)

@@ -63,5 +63,7 @@ def setdiff1d(ar1, ar2, assume_unique=False):
 @composed(np.setxor1d)
 def setxor1d(ar1, ar2, assume_unique=False):
     both = np.sort(np.concatenate([ar if assume_unique else unique(ar) for ar in (ar1, ar2)], axis=None))
+    if not both.size:
+        return both
     differs = np.concatenate([[True], bottom(both)[1:] != bottom(both)[:-1], [True]])
     return both[beside(both, np.flatnonzero(differs[1:] & differs[:-1]))]

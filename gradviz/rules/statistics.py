@@ -18,6 +18,8 @@ def in_dtype(a: Any, dtype: Any) -> Any:
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     fweights, aweights = (None if weights is None else gathered(weights) for weights in (fweights, aweights))
     variables = observed(m, rowvar)
+    if not variables.shape[0]:
+        return np.zeros((0, 0), variables.dtype)
     if y is not None:
         variables = np.concatenate([variables, observed(y, rowvar)])
     weights: Any = fweights if aweights is None else aweights if fweights is None else aweights * fweights

@@ -115,14 +115,14 @@ reduces(np.hypot, hypot_reduce_to_a)
 
 def reduction(ufunc: np.ufunc) -> Callable[..., Any]:
     def reduce(a, axis=0, dtype=None, out=None, keepdims=False, initial=NONE, where=True):
-        axes = axes_of(axis, a.ndim)
+        axes = axes_of(axis, a.ndim) if a.ndim else ()
         if len(axes) > 1:
             raise ValueError(
                 f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
             )
         a = a if dtype is None else a.astype(dtype)
         if not axes:
-            return np.copy(a)
+            return np.copy(a) if initial is NONE else np.where(where, ufunc(initial, a), initial)
         result = last(ufunc, a, axes[0], None if initial is NONE else initial, where)
         return np.expand_dims(result, axes) if plain(keepdims) else result
 

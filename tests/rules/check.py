@@ -314,6 +314,30 @@ def check_shapes(entry: Entry) -> None:
     check_scalars(entry)
 
 
+OTHER_SHAPES: dict[str, Callable[[tuple[int, ...]], tuple[int, ...]]] = {
+    "ones": lambda shape: (1,) * len(shape),
+    "twos": lambda shape: (2,) * len(shape),
+    "nothing along the first axis": lambda shape: (0, *shape[1:]) if shape else (),
+    "nothing along the last axis": lambda shape: (*shape[:-1], 0) if shape else (),
+    "0-d": lambda shape: (),
+}
+
+
+def check_other_shapes(entry: Entry) -> None:
+    """Short, empty and 0-d arguments, wherever NumPy takes them without a warning."""
+    for shape_of in OTHER_SHAPES.values():
+        args = tuple(replace(a, shape=shape_of(a.shape)) if isinstance(a, Real) else a for a in entry.args)
+        p = point(replace(entry, args=args))
+        try:
+            outs = p.floats(*p.xs)
+        except Exception:  # noqa: BLE001 - then there is nothing to compare with
+            continue
+        if outs and all(np.all(np.isfinite(y)) for y in outs):
+            check_value(p)
+            check_forward_mode(p)
+            check_first_order(p)
+
+
 def check_scalars(entry: Entry) -> None:
     """Python numbers, NumPy scalars, and a Python number beside a float32 array."""
     args = list(entry.args)

@@ -37,7 +37,7 @@ ENTRIES = [
     *(e for e in reduced("std", np.std, is_complex=True) if e.name not in ("std of a scalar", "std no axes")),
     *(e for e in reduced("ptp", np.ptp, apart, is_complex=True) if e.name != "ptp no axes"),
     *(
-        entry(f"{f.__name__} of a scalar over axis 0", lambda a, f=f: f(a, axis=0), real())
+        entry(f"{f.__name__} of a scalar over axis 0", lambda a, f=f: f(a, axis=0), real(), device=False)
         for f in (np.sum, np.prod, np.max, np.nansum)
     ),
     entry("amax", np.amax, apart(2, 3), is_complex=True),

@@ -203,6 +203,33 @@ def test_second_derivative(f, x, want):
     np.testing.assert_allclose(gv.grad(gv.grad(f))(np.float64(x)), want, atol=1e-12)
 
 
+# functions, and points on their branch cuts; the sign of a zero says on which side
+CUTS = {
+    "arcsin": (np.arcsin, (2.0, -2.0), 1.0),
+    "arccos": (np.arccos, (2.0, -2.0), 1.0),
+    "arccosh": (np.arccosh, (0.5, -0.5, -2.0), 1.0),
+    "arctanh": (np.arctanh, (2.0, -2.0), 1.0),
+    "arcsinh": (np.arcsinh, (2.0, -2.0), 1j),
+    "arctan": (np.arctan, (2.0, -2.0), 1j),
+    "sqrt": (np.sqrt, (-2.0,), 1.0),
+    "log": (np.log, (-2.0,), 1.0),
+    "log1p": (np.log1p, (-2.0,), 1.0),
+    "power": (lambda z: np.power(z, 0.3), (-2.0,), 1.0),
+}
+
+
+@pytest.mark.parametrize(("f", "points", "along"), CUTS.values(), ids=CUTS)
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_both_sides_of_a_branch_cut(f, points, along, zero):
+    def on_cut(x):
+        return np.array([complex(x, zero) if along == 1.0 else complex(zero, x)])
+
+    for x in points:
+        rise = (f(on_cut(x + 1e-6)) - f(on_cut(x - 1e-6))) / 2e-6
+        _, tangent = gv.jvp(f, (on_cut(x),), (np.array([along + 0j]),))
+        np.testing.assert_allclose(tangent, rise, rtol=1e-8, atol=1e-8, err_msg=f"{x} {zero}")
+
+
 # where JAX has the same convention, it is asked for the numbers
 SAME_IN_JAX = {
     "prod with zeros": (lambda np, x: np.prod(x, axis=1), [[0.0, 1.0, 2.0], [0.0, 0.0, 3.0]]),

@@ -60,6 +60,14 @@ def test_a_wrong_shape():
         check.check_first_order(check.point(square_by(lambda ct, x: np.sum(ct * 2 * x, axis=0))))
 
 
+def test_a_rule_that_does_not_take_nothing():
+    total = gv.rule(lambda x: np.sum(x, axis=0), name="total")
+    total.pullback("x")(lambda ct, x_like: np.stack([ct] * x_like.shape[0]))
+    check.check_first_order(check.point(entry("total", total, real(2, 3))))
+    with pytest.raises(ValueError, match="at least one array"):
+        check.check_other_shapes(entry("total", total, real(2, 3)))
+
+
 def test_a_gradient_in_double_precision():
     with pytest.raises(AssertionError, match="made float64"):
         check.check_single_precision(check.point(square_by(lambda ct, x: ct * x * np.float64(2))))

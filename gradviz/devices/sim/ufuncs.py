@@ -86,7 +86,7 @@ def apply(device: SimDevice, ufunc: np.ufunc, method: str, inputs: tuple[Any, ..
     if method in {"__call__", "outer"}:
         result = quietly(ufunc if method == "__call__" else ufunc.outer, hosts, kwargs)
         return _elementwise(device, name, result, out, hosts)
-    result = quietly(getattr(ufunc, method), hosts, kwargs)
+    result = _reduced(ufunc, method, hosts, kwargs)
     return _reduction(device, name, method, result, out, hosts)
 
 
@@ -98,6 +98,14 @@ def check_there(name: str, method: str) -> None:
         raise UnsupportedOnDeviceError(
             f"`cupy_{name}.{method}` is not supported yet: CuPy's ufuncs {method} only {' and '.join(REDUCING[method])}."
         )
+
+
+def _reduced(ufunc: np.ufunc, method: str, hosts: list[Any], kwargs: dict[str, Any]) -> Any:
+    """What a method gives; an axis of a 0-d array is refused, where NumPy lets 0 and -1 pass."""
+    axis = kwargs.get("axis", 0)
+    if method == "reduce" and axis is not None and axis != () and not np.ndim(hosts[0]):
+        raise np.exceptions.AxisError(f"axis {axis} is out of bounds for array of dimension 0")
+    return quietly(getattr(ufunc, method), hosts, kwargs)
 
 
 def _take_output(device: SimDevice, name: str, kwargs: dict[str, Any]) -> Any:

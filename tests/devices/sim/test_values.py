@@ -195,7 +195,7 @@ FUNCTIONS = {
     "nansum": np.nansum,
     "percentile": lambda a: np.percentile(a, 30.0),
     "quantile": lambda a: np.quantile(a, [0.1, 0.5], axis=0),
-    "add.reduce": lambda a: np.add.reduce(a, axis=0),
+    "add.reduce": lambda a: np.add.reduce(a, axis=None),
     "add.accumulate": np.add.accumulate,
     "multiply.reduce": lambda a: np.multiply.reduce(a, axis=None),
     "add.outer": lambda a: np.add.outer(a, a),
