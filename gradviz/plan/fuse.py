@@ -58,6 +58,8 @@ class Fusing:
         self.places.arrive(block.inputs, layouts)
         self.steps: list[Step] = []
         self.step_of: dict[Value, Step] = {}
+        self.guards: list[Step] = []
+        self.guarded: dict[Value, Step] = {}  # what is to be read only when its guard has been passed
         block.nodes = taken_early(block)
         self.order = {node: n for n, node in enumerate(block.nodes)}
         self.readers = readers(block)
@@ -150,7 +152,14 @@ class Fusing:
 
     def alone(self, node: Node) -> None:
         step = self.step(None)
+        if self.guards:  # what NumPy would raise for other values is no error on another path
+            step.before.add(self.guards[-1])
         self.add(node, step)
+        if node.function is guard:
+            self.guards.append(step)
+            made = node.inputs[0].maker
+            for v in (*node.inputs, *(made.outputs if made is not None and node.args[1] == "shape" else ())):
+                self.guarded[v] = step
 
     def step(self, grid: Shape | None) -> Step:
         self.steps.append(Step(len(self.steps), grid))
@@ -196,7 +205,15 @@ class Fusing:
                 return False  # it reads what is complete only afterwards, or a view of a result
             if made is not None and made is not step and depends(made, step):
                 return False
+            passed = self.guard_of(v)
+            if passed is not None and depends(passed, step):
+                return False
         return True
+
+    def guard_of(self, value: Value) -> Step | None:
+        """The guard that has to be passed before a value, or what it looks at, is read."""
+        found = self.guarded.get(value)
+        return found if found is not None or value not in self.places else self.guarded.get(self.places[value].root)
 
     def add(self, node: Node, step: Step) -> None:
         step.nodes.append(node)
@@ -208,6 +225,9 @@ class Fusing:
             made = self.made_by(v)
             if made is not None and made is not step:
                 step.before.add(made)
+            passed = self.guard_of(v)
+            if passed is not None and passed is not step:
+                step.before.add(passed)
 
     def merge(self, step: Step, other: Step) -> None:
         """Make one step of two over the same grid, if neither has to wait for the other."""

@@ -226,7 +226,7 @@ class Writer:
             else f"{self.bind(self.frame.array(v))}[()]"
             for v in values
         ]
-        self.lines.append(f"{', '.join(names)}, = {text}")
+        self.lines.append(f"{', '.join(names)}, = {text}" if names else text)
         for v, name in zip(values, names, strict=True):
             if isinstance(v.meta, Meta) and v.meta.kind == "array":
                 self.lines.append(f"{name} = own({name}, inputs)")
