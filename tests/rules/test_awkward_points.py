@@ -47,6 +47,11 @@ CONVENTIONS = {
     "where not taken: arcsin": (lambda x: np.where(x < 1, np.arcsin(x), 0.0), [1.0, 0.0], [0.0, 1.0]),
     "norm at 0": (np.linalg.norm, [0.0, 0.0], [0.0, 0.0]),
     "det of a singular matrix": (np.linalg.det, [[1.0, 2.0], [2.0, 4.0]], [[4.0, -2.0], [-2.0, 1.0]]),
+    "eigvalsh of the whole matrix": (
+        lambda a: np.linalg.eigvalsh(a)[1],
+        [[0.0, 1.0], [1.0, 0.0]],
+        [[0.5, 0.5], [0.5, 0.5]],
+    ),
     "eigh of equal values": (lambda a: np.linalg.eigh(a)[0] ** 2, [[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 2.0]]),
     "svd of equal values": (lambda a: np.linalg.svd(a)[1], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]),
     "std of equals": (np.std, [3.0, 3.0], [0.0, 0.0]),
