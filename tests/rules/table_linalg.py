@@ -90,7 +90,6 @@ ENTRIES = [
     both("tensorsolve axes", lambda a, b: np.linalg.tensorsolve(a, b, axes=(0,)), (6, 2, 3), (2, 3)),
     both("tensorinv", np.linalg.tensorinv, (2, 3, 6)),
     both("tensorinv 1", lambda a: np.linalg.tensorinv(a, 1), (6, 2, 3)),
-    both("multi_dot", lambda a, b, c: np.linalg.multi_dot([a, b, c]), (3, 4), (4, 2), (2, 5)),
     both("lstsq and singular values", lambda a, b: np.linalg.lstsq(a, b)[::3], (5, 3), (5, 2)),
     both("pinv hermitian", hermitian(lambda a: np.linalg.pinv(a, hermitian=True)), GENERAL, device=False),
     # decompositions
