@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from gradviz.engine.array import Array
+from gradviz.engine.array import Array, strip
 from gradviz.engine.cotangent import owned
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's functions -> what they do to batches
@@ -227,6 +227,7 @@ def row_by_row(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 def joined(results: list[Any]) -> Any:
     """What a function gave for each row, as one."""
+    results = [strip(result, 0) if isinstance(result, Array) and result.tape is None else result for result in results]
     first = results[0]
     if first is None:
         return None

@@ -168,6 +168,7 @@ ROWS = {
         "tests/scipy/test_special.py::test_a_parameter_without_a_closed_form_is_named"
     ],
     "`eigh`, `svd` with equal values": ["eigh of equal values", "svd of equal values"],
+    "`eigh`, `eigvalsh`, `cholesky`": ["eigvalsh of the whole matrix"],
     "`median` of an even number": ["median of an even number"],
     "`sort`, `quantile`, `unique` of equal entries": ["sort of equals", "quantile of equals", "unique of equals"],
     "`quantile` by a method that jumps": ["quantile that jumps", "quantile that jumps, in q"],
