@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,9 +14,18 @@ from gradviz.plan.table import TABLE
 DTYPES = {"f": ("f8", "f4"), "c": ("c16", "c8"), "i": ("i8", "i4", "i1"), "u": ("u8", "u1"), "b": ("b1",)}
 CASES = [(name, dtype) for (name, kind) in sorted(TABLE) for dtype in DTYPES[kind]]
 ULPS = 4.0
+SEED = 0
 # Where two correct results may lie further apart: sums that cancel, whose error is relative to the inputs, and functions that SciPy
 # computes less exactly than libm. In ulps of the larger of the result and the largest input.
-LOOSE = {"erfc": 10.0, "gammaln": 20.0, "gamma": 10.0, "power": 8.0, "tan": 8.0, "log": 8.0}
+LOOSE: dict[Any, float] = {
+    "erfc": 10.0,
+    "gammaln": 20.0,
+    "gamma": 10.0,
+    "power": 8.0,
+    "tan": 8.0,
+    "log": 8.0,
+    ("power", "c"): 64.0,
+}
 OF_INPUTS = {"logaddexp", "logaddexp2", "gammaln"}
 # SciPy's gammaln differs from C's at its poles, NumPy's complex product at infinities depends on its length
 TAME_ONLY = {("gammaln", "f"), ("square", "c"), ("multiply", "c"), ("power", "c"), ("divide", "c")}
@@ -125,12 +136,12 @@ def test_machine_code_agrees_with_numpy(name: str, dtype: str) -> None:
     entry, result = TABLE[name, dtype[0]], result_of(name, dtype)
     dtypes = [dtype] * entry.inputs
     assert run_llvm.supported(name, dtypes, result)
-    rng = np.random.default_rng(abs(hash(dtype)) % 100)
+    rng = np.random.default_rng(SEED + sum(dtype.encode()))
     arrays = [samples(rng, dtype, 203, (name, dtype[0]) in TAME_ONLY) for _ in dtypes]
     expected = run(run_blocks, kernel_of(name, dtypes, result, (203,)), arrays, result)
     found = run(run_llvm, kernel_of(name, dtypes, result, (203,)), arrays, result)
     apart = distances(found, expected, arrays if name in OF_INPUTS else [])
-    limit = LOOSE.get(name, ULPS)
+    limit = LOOSE.get((name, dtype[0]), LOOSE.get(name, ULPS))
     wrong = [(*(x[i] for x in arrays), found[i], expected[i]) for i in np.flatnonzero(~(apart <= limit))[:5]]
     assert not wrong, f"inputs, found, expected: {wrong}"
     single = run(run_llvm, kernel_of(name, dtypes, result, ()), [a[:60] for a in arrays], result)
