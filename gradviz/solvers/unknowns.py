@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds
+import scipy
 
 from gradviz.transforms.trees import check_leaf, flatten, paths, unflatten
+
+if TYPE_CHECKING:  # SciPy brings a part in when it is first named, so that `import gradviz` need not wait 0.14 s for it
+    import scipy.optimize
 
 
 class Part(NamedTuple):
@@ -76,11 +79,13 @@ class Unknowns:
         if pairs is None:
             return given
         ends = [(None, None) if pair is None else tuple(pair) for pair in pairs]
-        return Bounds(self._limit([low for low, _ in ends], -np.inf), self._limit([high for _, high in ends], np.inf))
+        return scipy.optimize.Bounds(
+            self._limit([low for low, _ in ends], -np.inf), self._limit([high for _, high in ends], np.inf)
+        )
 
     def limits(self, given: Any) -> Any:
         """Bounds as `scipy.optimize.least_squares` takes them; either side may be a tree like ``x0``."""
-        if isinstance(given, Bounds):
+        if isinstance(given, scipy.optimize.Bounds):
             return given
         low, high = (self._leaves(side) for side in given)
         return (
@@ -90,7 +95,7 @@ class Unknowns:
 
     def _leaves(self, given: Any) -> list[Any] | None:
         """What stands in a tree where ``x0`` has leaves; None if it isn't one, or ``x0`` is a lone array."""
-        if self.structure is None or isinstance(given, Bounds):
+        if self.structure is None or isinstance(given, scipy.optimize.Bounds):
             return None
         try:
             return self.structure.flatten_up_to(given)

@@ -72,7 +72,7 @@ def agree(got, want):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_without_llvmlite_plans_are_run_by_numpy(name, monkeypatch):
-    monkeypatch.setattr(runner, "RUNNER", run_blocks)
+    monkeypatch.setattr(runner, "runner", lambda: run_blocks)
     f, args = PROGRAMS[name]
     agree(gv.compile(f)(*args), f(*args))
 
