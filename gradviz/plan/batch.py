@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.plan.block import Block, Carried, Loop, Node, Value, inputs_of, integer
+from gradviz.plan.block import Block, Carried, Node, Value, integer, made_in, readers, rename
 from gradviz.plan.operation import Meta, Sliced, Slot, put, take
-from gradviz.plan.simplify import defined
 
 LARGEST_NBYTES = 1 << 31  # of all that is kept of a loop at once
 
@@ -34,7 +33,7 @@ def batch(block: Block) -> Block:
 def batched(nodes: list[Node], instead: dict[Value, Value]) -> list[Node]:
     kept: list[Node] = []
     for node in nodes:
-        renamed(node, instead)
+        rename(node, instead)
         if node.loop is None:
             kept.append(node)
             continue
@@ -49,14 +48,6 @@ def batched(nodes: list[Node], instead: dict[Value, Value]) -> list[Node]:
     return kept
 
 
-def renamed(node: Node, instead: dict[Value, Value]) -> None:
-    node.inputs = [instead.get(v, v) for v in node.inputs]
-    if node.loop is not None:
-        for c in node.loop.carried:
-            c.first, c.next = instead.get(c.first, c.first), instead.get(c.next, c.next)
-        node.loop.results = [(instead.get(v, v), many) for v, many in node.loop.results]
-
-
 class Batching:
     """Writes the nodes for all iterations of one loop."""
 
@@ -64,14 +55,11 @@ class Batching:
         assert node.loop is not None
         self.node, self.loop = node, node.loop
         self.count = node.loop.count
-        self.inside = defined(node)
+        self.inside = made_in(node)
         self.many: dict[Value, Value] = {}  # value of an iteration -> that of all
         self.nodes: list[Node] = []
         self.results: list[Value] = []
-        self.readers: dict[Value, list[Node]] = {}
-        for inner in self.loop.nodes:
-            for v in inputs_of(inner):
-                self.readers.setdefault(v, []).append(inner)
+        self.readers = readers(self.loop.nodes)
 
     def run(self) -> Batching:
         if any(inner.loop is not None for inner in self.loop.nodes):
@@ -406,6 +394,3 @@ def product(b: Batching, node: Node) -> Value:
         made = b.emit(np.matmul, (Slot(0), Slot(1)), [flat, turned], with_shape(meta, (n, m)))
         return b.emit(np.reshape, (Slot(0), out.shape), [made], out)
     raise CannotBatch
-
-
-__all__ = ["Loop", "batch"]

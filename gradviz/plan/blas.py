@@ -23,14 +23,14 @@ class Blas(NamedTuple):
     """A library with the C interface of BLAS: its name, and how it names and counts."""
 
     name: str
-    library: Any
+    loaded: Any
     spelling: str  # of a function, with {} for cblas_dgemm
     integer: Any
 
     def gemm(self, dtype: np.dtype[Any]) -> Callable[..., None]:
         """``gemm(order, way, way, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)`` for a dtype."""
         letter = LETTERS[dtype.char]
-        function = self.library[self.spelling.format(f"cblas_{letter}gemm")]
+        function = self.loaded[self.spelling.format(f"cblas_{letter}gemm")]
         i = self.integer
         scalar = {"s": ctypes.c_float, "d": ctypes.c_double}.get(letter, ctypes.c_void_p)
         p = ctypes.c_void_p

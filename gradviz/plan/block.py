@@ -166,6 +166,38 @@ def inputs_of(node: Node) -> Iterator[Value]:
             yield value
 
 
+def readers(nodes: Sequence[Node]) -> dict[Value, list[Node]]:
+    """The nodes that read each value."""
+    found: dict[Value, list[Node]] = {}
+    for node in nodes:
+        for v in inputs_of(node):
+            found.setdefault(v, []).append(node)
+    return found
+
+
+def made_in(node: Node) -> set[Value]:
+    """The values made inside a loop, at any depth."""
+    loop = node.loop
+    assert loop is not None
+    made = {c.inside for c in loop.carried}
+    for inner in loop.nodes:
+        made.update(inner.outputs)
+        if inner.loop is not None:
+            made |= made_in(inner)
+    return made
+
+
+def rename(node: Node, instead: dict[Value, Value]) -> None:
+    """Let a node, and what is inside it, read other values."""
+    node.inputs = [instead.get(v, v) for v in node.inputs]
+    if node.loop is not None:
+        for c in node.loop.carried:
+            c.first, c.next = instead.get(c.first, c.first), instead.get(c.next, c.next)
+        node.loop.results = [(instead.get(v, v), many) for v, many in node.loop.results]
+        for inner in node.loop.nodes:
+            rename(inner, instead)
+
+
 # ---- from rows
 
 
@@ -254,14 +286,7 @@ def read(program: Program) -> Block:
     return Reading(program).block()
 
 
-# ---- running, as it stands
-
-
-def run_block(block: Block, values: Sequence[Any]) -> list[Any]:
-    """The results for some inputs, node by node: what every pass must leave as it is."""
-    env: dict[Any, Any] = dict(zip(block.inputs, values, strict=True))
-    run_nodes(block.nodes, env)
-    return [look(v, env) for v in block.results]
+# ---- running a loop, as it stands
 
 
 def look(value: Any, env: dict[Any, Any]) -> Any:

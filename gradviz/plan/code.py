@@ -64,7 +64,7 @@ class Code:
     """Lines of one function being written, for vectors of ``lanes`` lanes."""
 
     def __init__(self, lanes: int, library: Library) -> None:
-        self.library = library
+        self.math = library
         self.lines: list[str] = []
         self.label = "entry"
         self.declared: dict[str, str] = {}  # symbol -> its declaration
@@ -145,7 +145,7 @@ class Code:
         """A function of libm, by C's name for double: its vector form where the machine has one, else lane by lane."""
         if self.lanes == 1:
             return self._call_scalar(function, dtype, inputs)
-        found = self.library.vector_form(function, dtype, self.lanes, len(inputs))
+        found = self.math.vector_form(function, dtype, self.lanes, len(inputs))
         if found is None:
             return self._call_lanes(function, dtype, inputs)
         symbol, width = found
@@ -173,7 +173,7 @@ class Code:
         return self.op(f"shufflevector {vector} {x}, {vector} {y}, <{2 * width} x i32> <{picks}>")
 
     def _call_scalar(self, function: str, dtype: str, inputs: tuple[Operand, ...]) -> Operand:
-        symbol = self.library.scalar_form(function, dtype)
+        symbol = self.math.scalar_form(function, dtype)
         scalar = SCALARS[dtype]
         self.declared[symbol] = f"declare {scalar} @{symbol}({', '.join([scalar] * len(inputs))}) #1"
         return self.op(f"call {scalar} @{symbol}({', '.join(f'{scalar} {x}' for x in inputs)})")
@@ -182,7 +182,7 @@ class Code:
         symbol = f"lanes_{function}_{dtype}"
         vector, scalar = self.type(dtype), SCALARS[dtype]
         if symbol not in self.defined:
-            body = Code(self.lanes, self.library)
+            body = Code(self.lanes, self.math)
             out = "poison"
             for lane in range(self.lanes):
                 numbers = tuple(body.op(f"extractelement {vector} %x{i}, i64 {lane}") for i in range(len(inputs)))
@@ -203,7 +203,7 @@ class Code:
         vector = self.type(p)
         pair = f"{{{vector}, {vector}}}"
         if symbol not in self.defined:
-            body = Code(self.lanes, self.library)
+            body = Code(self.lanes, self.math)
             outs = ["poison", "poison"]
             doubles = ", ".join(["double"] * (2 * len(inputs)))
             self.declared[function] = f"declare {{double, double}} @{function}({doubles}) #1"

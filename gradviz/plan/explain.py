@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradviz.plan import kernel as k
 from gradviz.plan.algebra import full
 from gradviz.plan.block import Node
+from gradviz.plan.code import itemsize
 from gradviz.plan.fuse import Step
 from gradviz.plan.operation import Meta, guard, put
 from gradviz.plan.place import Placement
@@ -183,10 +184,6 @@ def moved(kernel: k.Kernel) -> int:
         return total
 
     return of(kernel.body, 1)
-
-
-def itemsize(code: str) -> int:
-    return int(code[1:])
 
 
 def memory(plan: Plan) -> Memory:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradviz.plan.algebra import full
-from gradviz.plan.block import Block, Node, Value, inputs_of
+from gradviz.plan.block import Block, Node, Value, inputs_of, made_in, readers
 from gradviz.plan.lower import (
     REDUCTIONS,
     CannotLower,
@@ -21,13 +19,11 @@ from gradviz.plan.lower import (
     is_written,
     reduced_axes,
     typed_call,
-    values_made,
 )
 from gradviz.plan.operation import Meta, Slot, guard, put, take, take_number
 from gradviz.plan.views import Places
 
 MOST_NODES = 4000  # of a kernel: LLVM takes a second for so many
-MOST_OPERANDS = 64
 
 Shape = tuple[int, ...]
 
@@ -62,7 +58,7 @@ class Fusing:
         self.guarded: dict[Value, Step] = {}  # what is to be read only when its guard has been passed
         block.nodes = taken_early(block)
         self.order = {node: n for n, node in enumerate(block.nodes)}
-        self.readers = readers(block)
+        self.readers = readers(block.nodes)
         self.results = set(block.results)
 
     def run(self) -> list[Step]:
@@ -134,7 +130,7 @@ class Fusing:
     def loop_grid(self, node: Node) -> Shape | None:
         """The grid over which all of a loop can run, by trying."""
         assert node.loop is not None
-        shapes = {v.meta.shape for v in values_made([node]) if isinstance(v.meta, Meta)}
+        shapes = {v.meta.shape for v in (*node.outputs, *made_in(node)) if isinstance(v.meta, Meta)}
         for grid in sorted((s for s in shapes if 0 not in s), key=len):
             if self.lowers(node, grid):
                 written = [c.first for c in node.loop.carried if is_written(c.inside, c.next)]
@@ -330,15 +326,6 @@ def is_entry(node: Node) -> bool:
     return node.function in (take, take_number) and all(v.is_constant for v in node.inputs[1:])
 
 
-def readers(block: Block) -> dict[Value, list[Node]]:
-    """The nodes that read each value."""
-    found: dict[Value, list[Node]] = {}
-    for node in block.nodes:
-        for v in inputs_of(node):
-            found.setdefault(v, []).append(node)
-    return found
-
-
 def depends(step: Step, on: Step) -> bool:
     """Whether a step has to wait for another, or is it."""
     seen, todo = {step}, [step]
@@ -415,6 +402,3 @@ def fuse(block: Block, layouts: Sequence[str] = ()) -> tuple[list[Step], Places]
     """The steps of a block, in order, and where its values lie; ``layouts`` says how the inputs do."""
     fusing = Fusing(block, layouts)
     return fusing.run(), fusing.places
-
-
-__all__ = ["Any", "Step", "fuse", "np"]

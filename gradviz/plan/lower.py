@@ -13,10 +13,10 @@ import numpy as np
 
 from gradviz.plan import kernel as k
 from gradviz.plan.algebra import full
-from gradviz.plan.block import NOTHING, Node, Value
+from gradviz.plan.block import Node, Value, made_in
 from gradviz.plan.operation import Meta, Slot, put, python_number, take, take_number
 from gradviz.plan.runner import supported
-from gradviz.plan.views import Place, Places, c_strides
+from gradviz.plan.views import Places, c_strides
 
 Shape = tuple[int, ...]
 
@@ -91,7 +91,7 @@ class Lowering:
         self.loops: list[tuple[Node, int]] = []  # the loops around, and their numbers
         self.count = 0
         self.loop_count = 0
-        self.inner = set(values_made(nodes))
+        self.inner = {v for node in nodes for v in (*node.outputs, *(made_in(node) if node.loop else ()))}
 
     def run(self) -> Lowered:
         for node in self.nodes:
@@ -130,7 +130,7 @@ class Lowering:
         if value in self.names:
             return self.names[value]
         if value.moving is not None:
-            return self.counter(value)
+            raise CannotLower
         if value.is_constant and np.ndim(value.constant) == 0:
             return self.constant(value.constant, value.meta.dtype)
         if value in self.arrays and not self.arrays[value].strides and not self.grid:
@@ -280,9 +280,6 @@ class Lowering:
             made = self.compute("add", (ref.index[0], made), np.dtype(np.int64))
         return ref._replace(index=(made, 1))
 
-    def counter(self, value: Value) -> int:
-        raise CannotLower
-
     def take(self, node: Node) -> None:
         x = node.inputs[0]
         ref = self.at(self.array(x), node.args[1], node.inputs, x.meta.shape)
@@ -382,9 +379,6 @@ class Lowering:
         value = loop.results[which][0]
         if value.meta.shape not in (self.grid, ()) or (value.meta.shape == () and self.grid):
             raise CannotLower
-        outer = self.outer_stack(node, made)
-        if outer is not None:
-            return outer
         if made in self.wanted:
             strides = c_strides(made.meta)
             number = self.parameter(Operand(made, 0, True), made.meta.dtype, strides[1:])
@@ -393,9 +387,6 @@ class Lowering:
             raise CannotLower
         self.scratch.append(k.Scratch(code(value.meta.dtype), loop.count))
         return Ref(True, len(self.scratch) - 1, 0, (), None, (1,))
-
-    def outer_stack(self, node: Node, made: Value) -> Ref | None:
-        return None
 
     def along_loop(self, ref: Ref, number: int) -> Ref:
         steps = dict(ref.steps)
@@ -409,17 +400,6 @@ class Lowering:
             if ref.scratch
             else k.Store(ref.number, name, ref.offset, ref.steps)
         )
-
-
-def values_made(nodes: Sequence[Node]) -> list[Value]:
-    """Everything made by nodes, inside loops too."""
-    made: list[Value] = []
-    for node in nodes:
-        made += node.outputs
-        if node.loop is not None:
-            made += [c.inside for c in node.loop.carried]
-            made += values_made(node.loop.nodes)
-    return made
 
 
 def is_written(inside: Value, following: Value) -> bool:
@@ -548,6 +528,3 @@ def collapsed(grid: Shape, parameters: list[k.Parameter]) -> tuple[Shape, list[k
             joined.append([a])
     sizes = tuple(int(np.prod([grid[a] for a in group])) for group in joined)
     return sizes, [p._replace(strides=tuple(p.strides[group[-1]] for group in joined)) for p in parameters]
-
-
-__all__ = ["NOTHING", "CannotLower", "Lowered", "Lowering", "Operand", "Place"]

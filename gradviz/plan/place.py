@@ -14,8 +14,9 @@ from gradviz.plan import kernel as k
 from gradviz.plan.algebra import full
 from gradviz.plan.block import Block, Node, Value, inputs_of
 from gradviz.plan.fuse import Step
+from gradviz.plan.layout import statements
 from gradviz.plan.lower import Lowered, Operand
-from gradviz.plan.operation import Meta, add_at, guard, put, updated
+from gradviz.plan.operation import Meta, add_at, guard, put
 from gradviz.plan.products import product
 from gradviz.plan.views import Place, Places, c_strides, is_contiguous
 
@@ -323,7 +324,7 @@ class Placement:
                     self._take_over(root, value)
                     return
         if self._becomes(value) in self.results:
-            self.homes[value] = Home("output", number_of(value))
+            self.homes[value] = Home("output", id(value))
             return
         size = -(-max(value.meta.nbytes, 1) // ALIGN) * ALIGN
         fits = [(have, at) for at, have in self._free if have >= size]
@@ -392,11 +393,6 @@ def is_whole(value: Value, places: Places) -> bool:
     return is_contiguous(value.meta, place.strides) and is_contiguous(root.meta, places[root].strides)
 
 
-def number_of(value: Value) -> int:
-    """A number that tells memory apart that is made by a call."""
-    return id(value)
-
-
 def takes_out(node: Node) -> bool:
     """Whether NumPy can compute a node into memory that is given."""
     function = node.function
@@ -425,13 +421,6 @@ def same_entries(kernel: k.Kernel, source: int, target: int) -> bool:
     return True
 
 
-def statements(body: tuple[Any, ...]) -> Any:
-    for statement in body:
-        yield statement
-        if isinstance(statement, k.Loop):
-            yield from statements(statement.body)
-
-
 def joined(lowered: Lowered, source: int, target: int) -> Lowered:
     """The kernel with one parameter for both; the one that was written to stays."""
 
@@ -451,6 +440,3 @@ def joined(lowered: Lowered, source: int, target: int) -> Lowered:
     parameters = tuple(p for n, p in enumerate(kernel.parameters) if n != source)
     operands = [o for n, o in enumerate(lowered.operands) if n != source]
     return Lowered(kernel._replace(parameters=parameters, body=renumbered(kernel.body)), operands)
-
-
-__all__ = ["Copy", "Home", "Placement", "updated"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradviz.plan import blas
 from gradviz.plan.algebra import uniform
-from gradviz.plan.block import NOTHING, Block, Node, Value
+from gradviz.plan.block import NOTHING, Block, Node, Value, readers, rename
 from gradviz.plan.operation import Meta, Slot
 from gradviz.plan.simplify import live
 
@@ -27,11 +27,7 @@ def turned(x: Any, way: str) -> Any:
 
 def products(block: Block) -> Block:
     """The same block with products that take over what was done to their operands."""
-    readers: dict[Value, list[Node]] = {}
-    for node in block.nodes:
-        for v in node.inputs:
-            readers.setdefault(v, []).append(node)
-    taking = Taking(readers, set(block.results))
+    taking = Taking(readers(block.nodes), set(block.results))
     nodes: list[Node] = []
     instead: dict[Value, Value] = {}
     for node in block.nodes:
@@ -40,20 +36,10 @@ def products(block: Block) -> Block:
         if made:
             instead[node.out] = made[-1].out
     for node in nodes:
-        replace(node, instead)
+        rename(node, instead)
     block.results = [instead.get(v, v) for v in block.results]
     block.nodes = live(nodes, set(block.results))
     return block
-
-
-def replace(node: Node, instead: dict[Value, Value]) -> None:
-    node.inputs = [instead.get(v, v) for v in node.inputs]
-    if node.loop is not None:
-        for c in node.loop.carried:
-            c.first, c.next = instead.get(c.first, c.first), instead.get(c.next, c.next)
-        node.loop.results = [(instead.get(v, v), many) for v, many in node.loop.results]
-        for inner in node.loop.nodes:
-            replace(inner, instead)
 
 
 def is_product(node: Node) -> bool:
@@ -157,6 +143,3 @@ class Taking:
 def is_power_of_two(number: Any) -> bool:
     """Whether a product with it is exact, so that it does not matter when it is done."""
     return not isinstance(number, complex) and not np.iscomplexobj(number) and abs(np.frexp(float(number))[0]) == 0.5
-
-
-__all__ = ["product", "products"]

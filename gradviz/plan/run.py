@@ -17,7 +17,7 @@ import numpy as np
 
 from gradviz.plan import blas
 from gradviz.plan.algebra import full
-from gradviz.plan.block import NOTHING, Block, Node, Value, inputs_of, run_loop
+from gradviz.plan.block import Block, Node, Value, inputs_of, run_loop
 from gradviz.plan.fuse import Step
 from gradviz.plan.lower import Operand
 from gradviz.plan.operation import Meta, Operation, Slot, add_at, filled, guard, put
@@ -321,7 +321,7 @@ class Writer:
 
     def loop(self, node: Node) -> None:
         """A loop that no kernel can do, iteration by iteration."""
-        outer = sorted({v for v in read_by(node) if not v.is_constant and v.moving is None}, key=id)
+        outer = sorted({v for v in inputs_of(node) if not v.is_constant and v.moving is None}, key=id)
         run = self.bind(partial(run_in_python, node, outer))
         self.keep(node.outputs, f"{run}([{', '.join(self.value(v) for v in outer)}])")
 
@@ -525,29 +525,6 @@ def flat(template: Any) -> Any:
         return
     for part in template:
         yield from flat(part)
-
-
-def read_by(node: Node) -> set[Value]:
-    """Everything a loop reads from outside, at any depth."""
-    assert node.loop is not None
-    read: set[Value] = set()
-    made: set[Value] = set()
-
-    def visit(inner: Node) -> None:
-        if inner.loop is None:
-            read.update(inner.inputs)
-            made.update(inner.outputs)
-            return
-        made.update(c.inside for c in inner.loop.carried)
-        read.update(c.first for c in inner.loop.carried)
-        for n in inner.loop.nodes:
-            visit(n)
-        read.update(c.next for c in inner.loop.carried)
-        read.update(v for v, _ in inner.loop.results)
-        made.update(inner.outputs)
-
-    visit(node)
-    return {v for v in read - made if v is not NOTHING}
 
 
 def run_in_python(node: Node, outer: list[Value], values: Sequence[Any]) -> list[Any]:

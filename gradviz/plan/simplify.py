@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradviz.plan.algebra import RULES, folded, key_of
-from gradviz.plan.block import Block, Node, Value, inputs_of
+from gradviz.plan.block import Block, Node, Value, inputs_of, made_in
 from gradviz.plan.operation import Meta, guard
 
 HOISTED_NBYTES = 1 << 24  # what leaves a loop stays alive during it
@@ -115,30 +115,18 @@ class Simplifying:
                 self.instead[c.inside] = c.first
         loop.carried = still
         kept += hoisted(node)
-        inside = defined(node)
+        inside = made_in(node)
         for made, (value, many) in zip(node.outputs, loop.results, strict=True):
             if not many and value not in inside and value.moving is None:
                 self.instead[made] = value  # an invariant
         kept.append(node)
 
 
-def defined(node: Node) -> set[Value]:
-    """The values made inside a loop."""
-    loop = node.loop
-    assert loop is not None
-    made = {c.inside for c in loop.carried}
-    for inner in loop.nodes:
-        made.update(inner.outputs)
-        if inner.loop is not None:
-            made |= defined(inner)
-    return made
-
-
 def hoisted(node: Node) -> list[Node]:
     """Take the nodes out of a loop that do the same in every iteration."""
     loop = node.loop
     assert loop is not None
-    inside = defined(node)
+    inside = made_in(node)
     out, stay = [], []
     for inner in loop.nodes:
         steady = inner.function is not guard and all(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.plan.block import Node, Value
-from gradviz.plan.operation import Sliced, Slot, filled, take
+from gradviz.plan.operation import filled, take
 
 
 class Place(NamedTuple):
@@ -154,6 +154,3 @@ def taken(node: Node, place: Place) -> Place | None:
         offset += (rows.start if len(rows) else 0) * stride
         strides.append(rows.step * stride)
     return place._replace(offset=offset, strides=tuple(strides))
-
-
-__all__ = ["Place", "Places", "Sliced", "Slot", "c_strides", "is_contiguous"]

@@ -23,10 +23,10 @@ class Machine:
         host = host_library()
         sets = [s for s in host.instruction_sets if s[0] in letters]
         addresses = {name: a for name, a in host.addresses.items() if letters or not name.startswith("_ZGV")}
-        self.library = Library(vector_bytes, sets, addresses)
+        self.math = Library(vector_bytes, sets, addresses)
 
     def compile_kernel(self, kernel: Kernel) -> run_llvm.Compiled:
-        return run_llvm.compile_kernel(kernel, self.library)
+        return run_llvm.compile_kernel(kernel, self.math)
 
 
 MACHINES = [Machine(16, ""), Machine(32, ""), Machine(32, "db"), Machine(16, "b"), Machine(64, "d")]
