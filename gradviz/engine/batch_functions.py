@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,17 +17,9 @@ from gradviz.engine.batch import (
     lined_up,
     row_by_row,
 )
+from gradviz.engine.entering import entering
 
-
-def does(*functions: Any) -> Callable[[Any], Any]:
-    """Enter a definition for one or several functions."""
-
-    def enter(definition: Any) -> Any:
-        for function in functions:
-            FUNCTIONS[function] = definition
-        return definition
-
-    return enter
+does = entering(FUNCTIONS)
 
 
 def shifted(axis: Any, ndim: int) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.engine.entering import entering
 from gradviz.plan.block import NOTHING, Node, Value, integer
 from gradviz.plan.operation import Meta, Sliced, Slot, filled, meta_of, put, take, take_number
 from gradviz.plan.rows import joined_puts, joined_terms
@@ -57,17 +58,7 @@ def is_number(value: Value, number: float) -> bool:
 
 
 RULES: dict[Any, Callable[[Node], Value | list[Node] | None]] = {}
-
-
-def rule(*functions: Any) -> Any:
-    """Enter a rule for some functions: what the result is, or nodes of which the last gives it, or None."""
-
-    def enter(function: Any) -> Any:
-        for f in functions:
-            RULES[f] = function
-        return function
-
-    return enter
+rule = entering(RULES)  # what the result is, or nodes of which the last gives it, or None
 
 
 def full_node(meta: Meta, number: Any) -> Any:

@@ -181,6 +181,16 @@ for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute
 
 # ---- the same for the commonest numbers, written out: loops over numbers are made of nothing else
 
+WRITE = """\
+    capture = self.capture
+    rows = capture.rows
+    made = new(FLOAT64)
+    made.capture = capture
+    made.value = out
+    made.number = len(rows)
+    rows.append(capture.short[{place}] or capture.short_code({place}, ufunc, out))
+    append = capture.operands.append
+"""
 SHORT = """
 def compute(self, other):
     kind = type(other)
@@ -195,14 +205,7 @@ def compute(self, other):
     else:
         return otherwise(self, other)
     out = self.value {symbol} y
-    capture = self.capture
-    rows = capture.rows
-    made = new(FLOAT64)
-    made.capture = capture
-    made.value = out
-    made.number = len(rows)
-    rows.append(capture.short[{place}] or capture.short_code({place}, ufunc, out))
-    append = capture.operands.append
+@WRITE
     append(self.number)
     append(b)
     return made
@@ -214,18 +217,11 @@ def reflect(self, other):
     if b is None:
         b = self.capture.constant(other)
     out = other {symbol} self.value
-    capture = self.capture
-    rows = capture.rows
-    made = new(FLOAT64)
-    made.capture = capture
-    made.value = out
-    made.number = len(rows)
-    rows.append(capture.short[{place}] or capture.short_code({place}, ufunc, out))
-    append = capture.operands.append
+@WRITE
     append(b)
     append(self.number)
     return made
-"""
+""".replace("@WRITE\n", WRITE)
 for _place, (_name, _symbol) in enumerate({"add": "+", "sub": "-", "mul": "*", "truediv": "/"}.items()):
     _space: dict[str, Any] = {
         "FLOAT64": FLOAT64, "new": object.__new__, "ufunc": BINARY[_name], "otherwise": getattr(Captured, f"__{_name}__"),

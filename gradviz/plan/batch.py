@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.engine.entering import entering
 from gradviz.plan.block import Block, Carried, Node, Value, integer, made_in, readers, rename
 from gradviz.plan.operation import Meta, Sliced, Slot, put, take
 
@@ -290,17 +291,7 @@ def with_shape(meta: Meta, shape: tuple[int, ...]) -> Meta:
 
 
 RULES: dict[Any, Callable[[Batching, Node], Value]] = {}
-
-
-def rule(*functions: Any) -> Any:
-    """How a function is done for all iterations at once."""
-
-    def enter(function: Any) -> Any:
-        for f in functions:
-            RULES[f] = function
-        return function
-
-    return enter
+rule = entering(RULES)  # how a function is done for all iterations at once
 
 
 def elementwise(b: Batching, node: Node) -> Value:

@@ -9,10 +9,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-import numpy as np
-
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CompileWarning, DonationError
+from gradviz.plan.again import Again
 from gradviz.plan.captured import Captured
 from gradviz.plan.explain import Explanation, Memory
 from gradviz.plan.overlap import overlapping
@@ -88,7 +87,9 @@ class Compiled:
         self.plans: dict[Any, list[Path]] = {}
         self._quick: dict[Any, Path] = {}  # the latest path, by a key that is found in few steps
         self._structure: Any = None  # of the latest arguments with containers
-        self._again: Again | None = None  # the latest arguments that were written into, which tend to come again
+        self._again: tuple[Path, Again] | None = (
+            None  # the latest arguments that were written into, which tend to come again
+        )
         self._held: list[Any] = []  # arguments known by their identity, which must not be given away
         self._warned: set[Any] = set()
         self._name = getattr(f, "__name__", "a function")
@@ -117,9 +118,9 @@ class Compiled:
                 pass
             else:
                 again = self._again
-                if again is not None and again.same(values):
+                if again is not None and again[1].same(values):
                     try:
-                        return again.path.run([*again.path.inputs(values)])
+                        return again[0].run([*again[0].inputs(values)])
                     except Mismatch:
                         return self._called(args, kwargs)
                 key = quick_key(values, self._structure)
@@ -174,8 +175,8 @@ class Compiled:
     def _remember(self, path: Path, args: Any, kwargs: Any, leaves: list[Any], structure: Any) -> None:
         """Let the next call with such arguments take the short way, where nothing has to be looked at but kinds."""
         if not path.plain:
-            if path.steady and Again.fits(leaves):
-                self._again, self._structure = Again(path, leaves), structure
+            if path.steady:
+                self._again, self._structure = (path, Again(leaves)), structure
             return
         key = None if kwargs else quick_key(args)
         if key is None:
@@ -307,38 +308,6 @@ class Compiled:
     def memory(self, *args: Any, **kwargs: Any) -> Memory:
         """What the plan for such arguments will hold in memory."""
         return self.path(*args, **kwargs).plan.memory()
-
-
-class Again:
-    """The arguments of the last call, where a function writes into them: an optimizer gets the same arrays at each step.
-
-    That the arrays are the same ones is known at 1 ns each, and then nothing about them has to be looked at: not their kinds, nor whether
-    they share memory.
-    """
-
-    def __init__(self, path: Path, leaves: list[Any]) -> None:
-        self.path = path
-        self.last = list(leaves)
-        self.others = [k for k, leaf in enumerate(leaves) if type(leaf) is not np.ndarray]
-
-    @staticmethod
-    def fits(leaves: list[Any]) -> bool:
-        """Whether arrays are equal only if they are the same: of those with one entry or none, different ones can be."""
-        return all(leaf.size > 1 for leaf in leaves if type(leaf) is np.ndarray)
-
-    def same(self, values: list[Any]) -> bool:
-        last = self.last
-        if len(values) != len(last):
-            return False
-        for k in self.others:
-            value, before = values[k], last[k]
-            if type(value) is not type(before) or not (is_input(value) or value == before):
-                return False
-            last[k] = value
-        try:
-            return values == last
-        except ValueError:  # two arrays have no truth value in common
-            return False
 
 
 def why(found: list[Path]) -> str:

@@ -54,15 +54,18 @@ def _whole_division(c: Code, t: str, x: Operand, y: Operand) -> tuple[Operand, O
     return c.select(by_minus_one, t, c.binary("sub", t, zero, x), quotient), rest, by_zero
 
 
+def _other_sign(c: Code, t: str, rest: Operand, y: Operand) -> Operand:
+    """Whether a rest is there and has not the sign of the divisor, as NumPy's has."""
+    zero = c.constant(t, 0)
+    return c.binary("and", "b1", c.compare("ne", t, rest, zero), c.compare("slt", t, c.binary("xor", t, rest, y), zero))
+
+
 @writes("floor_divide", "iu", 2, cost=20.0)
 def floor_divide_whole(c: Code, t: str, x: Operand, y: Operand) -> Operand:
     zero = c.constant(t, 0)
     quotient, rest, by_zero = _whole_division(c, t, x, y)
     if t[0] == "i":
-        down = c.binary(
-            "and", "b1", c.compare("ne", t, rest, zero), c.compare("slt", t, c.binary("xor", t, rest, y), zero)
-        )
-        quotient = c.select(down, t, c.binary("sub", t, quotient, c.constant(t, 1)), quotient)
+        quotient = c.select(_other_sign(c, t, rest, y), t, c.binary("sub", t, quotient, c.constant(t, 1)), quotient)
     return c.select(by_zero, t, zero, quotient)
 
 
@@ -71,10 +74,7 @@ def remainder_whole(c: Code, t: str, x: Operand, y: Operand) -> Operand:
     zero = c.constant(t, 0)
     _, rest, by_zero = _whole_division(c, t, x, y)
     if t[0] == "i":
-        up = c.binary(
-            "and", "b1", c.compare("ne", t, rest, zero), c.compare("slt", t, c.binary("xor", t, rest, y), zero)
-        )
-        rest = c.select(up, t, c.binary("add", t, rest, y), rest)
+        rest = c.select(_other_sign(c, t, rest, y), t, c.binary("add", t, rest, y), rest)
     return c.select(by_zero, t, zero, rest)
 
 

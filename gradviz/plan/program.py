@@ -119,30 +119,19 @@ def apart(out: Any, taken: set[int]) -> Any:
     return out
 
 
-def run_rows(operations: list[Operation], constants: list[Any], rows: Sequence[Row], env: list[Any]) -> list[Any]:
-    """Run rows; ``env`` holds the values before them, and then those they make as well."""
+def run_rows(
+    operations: list[Operation], constants: list[Any], rows: Sequence[Row], env: list[Any], inside: bool = False
+) -> list[Any]:
+    """Run rows; ``env`` holds the values before them, and then those they make as well. ``inside`` a loop, integers are values too."""
     for row in rows:
         made = operations[row[0]]
-        integers = made.integers
-        if isinstance(made.function, Body):
-            operands = [o if whole else value(o, env, constants) for o, whole in zip(row[1:], integers, strict=True)]
-            env.append(
-                run_body(made.function, operands, lambda rows, env: run_body_rows(operations, constants, rows, env))
-            )
-            continue
-        operands = [o if whole else value(o, env, constants) for o, whole in zip(row[1:], integers, strict=True)]
-        env.append(checked(made, operands) if made.function is guard else made.run(operands))
-    return env
-
-
-def run_body_rows(operations: list[Operation], constants: list[Any], rows: Sequence[Row], env: list[Any]) -> list[Any]:
-    """The same inside a loop, where integers are numbers of values too."""
-    for row in rows:
-        made = operations[row[0]]
-        operands = [value(o, env, constants) for o in row[1:]]
+        operands = [
+            o if whole and not inside else value(o, env, constants)
+            for o, whole in zip(row[1:], made.integers, strict=True)
+        ]
         if isinstance(made.function, Body):
             env.append(
-                run_body(made.function, operands, lambda rows, env: run_body_rows(operations, constants, rows, env))
+                run_body(made.function, operands, lambda rows, env: run_rows(operations, constants, rows, env, True))
             )
         else:
             env.append(checked(made, operands) if made.function is guard else made.run(operands))

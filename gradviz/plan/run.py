@@ -10,12 +10,12 @@ import ctypes
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import is_
 from typing import Any
 
 import numpy as np
 
 from gradviz.plan import blas
+from gradviz.plan.again import Again
 from gradviz.plan.algebra import full
 from gradviz.plan.block import Block, Node, Value, inputs_of, run_loop
 from gradviz.plan.fuse import Step
@@ -373,8 +373,7 @@ class Writer:
         head += [f"{self.bind(frame.slots[n])}[()] = inputs[{n}]" for n in frame.numbers]
         head += [f"a{n} = {ADDRESS.format(name=f'inputs[{n}]')}" for n in sorted(self.addressed)]
         if len(self.patches) > FEW:
-            small = any(v.meta.nbytes <= v.meta.dtype.itemsize for v in frame.block.inputs if v.meta.kind == "array")
-            head.append(f"{self.bind(Pointing(self.patches, frame.numbers, small))}(inputs)")
+            head.append(f"{self.bind(Pointing(self.patches))}(inputs)")
         else:
             for n, places in self.patches.items():
                 head.append(f"a = {ADDRESS.format(name=f'inputs[{n}]')}")
@@ -443,33 +442,18 @@ class Writer:
 class Pointing:
     """Enters the addresses of many inputs into tables, unless they are the arrays of the last call."""
 
-    def __init__(self, patches: dict[int, list[tuple[Any, int, int]]], numbers: list[int], small: bool) -> None:
+    def __init__(self, patches: dict[int, list[tuple[Any, int, int]]]) -> None:
         self.patches = patches
-        self.numbers = numbers  # inputs that are no arrays
-        self.small = small  # some have one entry or none: two of those can be equal without being the same
-        self.last: list[Any] = []
+        self.again = Again([])
 
     def __call__(self, inputs: Sequence[Any]) -> None:
-        if self.same(inputs):
+        if self.again.same(inputs):
             return
         for n, places in self.patches.items():
             start = word_at(id(inputs[n]) + 16).value if QUICK else address(inputs[n])
             for table, place, offset in places:
                 table[place] = start + offset
-        self.last = list(inputs)
-
-    def same(self, inputs: Sequence[Any]) -> bool:
-        last = self.last
-        if len(last) != len(inputs):
-            return False
-        for n in self.numbers:
-            last[n] = inputs[n]
-        if self.small:
-            return all(map(is_, inputs, last))
-        try:
-            return list(inputs) == last  # 1 ns for each that is the same; another one has no truth value
-        except ValueError:
-            return False
+        self.again = Again(inputs)
 
 
 def title(step: Step) -> str:

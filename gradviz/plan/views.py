@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradviz.engine.entering import entering
 from gradviz.plan.block import Node, Value
 from gradviz.plan.operation import filled, take
 
@@ -75,17 +76,7 @@ def is_contiguous(meta: Any, strides: tuple[int, ...]) -> bool:
 
 
 VIEWS: dict[Any, Callable[[Node, Place], Place | None]] = {}
-
-
-def view(*functions: Any) -> Any:
-    """Where the result of a function lies, given where its first input does; None if it is no view."""
-
-    def enter(function: Any) -> Any:
-        for f in functions:
-            VIEWS[f] = function
-        return function
-
-    return enter
+view = entering(VIEWS)  # where the result of a function lies, given where its first input does; None if it is no view
 
 
 @view(np.reshape)

@@ -157,52 +157,37 @@ def why(package: str, frame: Any) -> str:
     return PASSING.read or "get"
 
 
-def reading(trigger: str) -> Wrapper:
-    """Around a method that ends in ``get``: remember which one it was."""
+def during(name: str, told: Callable[[tuple[Any, ...]], Any]) -> Wrapper:
+    """Around a method: while it runs, ``PASSING`` has under ``name`` what ``told`` makes of the arguments after the first."""
 
     def wrapper(original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)
-        def read(self: Any, *args: Any) -> Any:
-            before, PASSING.read = PASSING.read, trigger
+        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+            before = getattr(PASSING, name)
+            setattr(PASSING, name, told(args))
             try:
-                return original(self, *args)
+                return original(self, *args, **kwargs)
             finally:
-                PASSING.read = before
+                setattr(PASSING, name, before)
 
-        return read
+        return run
 
     return wrapper
+
+
+def reading(trigger: str) -> Wrapper:
+    """Around a method that ends in ``get``: remember which one it was."""
+    return during("read", lambda args: trigger)
 
 
 def indexing(original: Callable[..., Any]) -> Callable[..., Any]:
     """Around an index: what CuPy reads or uploads meanwhile is for the index's sake."""
-
-    @wraps(original)
-    def index(self: Any, *args: Any) -> Any:
-        before, PASSING.indexing = PASSING.indexing, True
-        try:
-            return original(self, *args)
-        finally:
-            PASSING.indexing = before
-
-    return index
+    return during("indexing", lambda args: True)(original)
 
 
 def inside_function(at: int) -> Wrapper:
     """Around NumPy's protocols: remember which function runs."""
-
-    def wrapper(original: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(original)
-        def answer(self: Any, *args: Any, **kwargs: Any) -> Any:
-            before, PASSING.function = PASSING.function, args[at].__name__
-            try:
-                return original(self, *args, **kwargs)
-            finally:
-                PASSING.function = before
-
-        return answer
-
-    return wrapper
+    return during("function", lambda args: args[at].__name__)
 
 
 def setting(cupy: Any) -> Wrapper:
