@@ -27,7 +27,6 @@ from docs.coverage_names import AUTOGRAD, JAX, LEFT_OUT, NO_DERIVATIVE, STRUCTUR
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, RULES
 
 PAGE = Path(__file__).with_suffix(".md")
-TABLES = Path(__file__).parents[1] / "tests" / "rules"
 MODULES = (
     "numpy", "numpy.linalg", "numpy.fft", "numpy.lib.scimath", "scipy.special", "scipy.linalg", "scipy.signal", "scipy.integrate",
 )  # fmt: skip
@@ -128,16 +127,11 @@ def watched() -> Watch:
     """What all lines of all tables call."""
     watch = Watch()
     watch.install()
-    from tests.rules import check
+    from tests.rules import check, tables
 
-    entries = [
-        entry
-        for path in sorted(TABLES.glob("table_*.py"))
-        for entry in importlib.import_module(f"tests.rules.{path.stem}").ENTRIES
-    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        watch.run(entries, check.point)
+        watch.run(tables.ENTRIES, check.point)
     return watch
 
 

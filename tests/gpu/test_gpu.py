@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from dataclasses import replace
@@ -16,16 +15,10 @@ import pytest
 import gradviz as gv
 from gradviz.errors import ForbiddenError
 from gradviz.record.events import Flag, Kind, Trigger
-from tests.rules import check
+from tests.rules import check, tables
 
 pytestmark = pytest.mark.gpu
-RULES = Path(check.__file__).parent
-ENTRIES = [
-    entry
-    for path in sorted(RULES.glob("table_*.py"))
-    for entry in importlib.import_module(f"tests.rules.{path.stem}").ENTRIES
-    if entry.device
-]
+ENTRIES = [entry for entry in tables.ENTRIES if entry.device]
 
 
 def waits(trace):

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gradviz.errors import GradvizError
 from tests.rules import check
-from tests.rules.check import Entry
-
-TABLES = sorted(path.stem for path in Path(__file__).parent.glob("table_*.py"))
-ENTRIES: list[Entry] = [entry for name in TABLES for entry in importlib.import_module(f"tests.rules.{name}").ENTRIES]
+from tests.rules.tables import ENTRIES, TABLES
 
 
 def every(wanted=lambda entry: True):

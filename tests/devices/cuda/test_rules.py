@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gradviz as gv
 from tests.devices.cuda.host_memory import device, host
-from tests.rules import check
+from tests.rules import check, tables
 
-RULES = Path(check.__file__).parent
-ENTRIES = [
-    entry
-    for path in sorted(RULES.glob("table_*.py"))
-    for entry in importlib.import_module(f"tests.rules.{path.stem}").ENTRIES
-    if entry.device
-]
+ENTRIES = [entry for entry in tables.ENTRIES if entry.device]
 
 
 @pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
