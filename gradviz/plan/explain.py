@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.plan import kernel as k
 from gradviz.plan.algebra import full
-from gradviz.plan.block import Node
 from gradviz.plan.code import itemsize
 from gradviz.plan.fuse import Step
 from gradviz.plan.operation import Meta, guard, put
@@ -132,11 +131,10 @@ def size(nbytes: float) -> str:
 def explain(plan: Plan, line: Callable[[int], str]) -> Explanation:
     """What a plan does; ``line`` tells the user's line behind a site."""
 
-    def site_of(nodes: list[Node]) -> str:
-        found = next((n.site for n in nodes if n.site is not None and n.site >= 0), None)
-        return "" if found is None else line(found)
+    def place(site: int | None) -> str:
+        return line(site) if site is not None and site >= 0 else ""
 
-    lines = [describe(step, site_of(step.nodes)) for step in plan.steps]
+    lines = [describe(step, place(step.site)) for step in plan.steps]
     kinds = Counter(entry.kind for entry in lines)
     count = (
         ", ".join(f"{n} {kind}{'s' if n > 1 and kind != 'NumPy' else ''}" for kind, n in kinds.most_common())
@@ -147,16 +145,22 @@ def explain(plan: Plan, line: Callable[[int], str]) -> Explanation:
         f"{len(lines)} steps ({count}) for {captured} rows of {plan.calls} captured calls; "
         f"kernels compiled in {plan.compile_ns / 1e6:.3g} ms"
     )
-    copies = [(c.nbytes, c.reason, "" if c.site is None or c.site < 0 else line(c.site)) for c in plan.placement.copies]
+    copies = [(c.nbytes, c.reason, place(c.site)) for c in plan.placement.copies]
     return Explanation(lines, copies, memory(plan), head)
 
 
 def describe(step: Step, site: str) -> Line:
     if step.jobs:
         kernel = step.jobs[0].kernel
-        nodes = step.nodes[: len(step.nodes) // len(step.jobs)]
         grid = " × ".join(map(str, kernel.grid)) or "numbers"
-        return Line("kernel", members(nodes), grid, len(step.jobs), sum(moved(job.kernel) for job in step.jobs), site)
+        return Line(
+            "kernel",
+            members(step.nodes_of_a_job),
+            grid,
+            len(step.jobs),
+            sum(moved(job.kernel) for job in step.jobs),
+            site,
+        )
     (node,) = step.nodes
     kind = {guard: "guard", full: "fill", put: "write", product: "product"}.get(node.function, "NumPy")
     if node.loop is not None:

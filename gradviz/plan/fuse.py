@@ -44,6 +44,16 @@ class Step:
         self.reduced: set[Value] = set()  # results that are complete only when the kernel has ended
         self.jobs: list[Lowered] = []
 
+    @property
+    def site(self) -> int:
+        """Where the user's program made the first call in it; -1 if no line of theirs did."""
+        return next((n.site for n in self.nodes if n.site is not None and n.site >= 0), -1)
+
+    @property
+    def nodes_of_a_job(self) -> list[Node]:
+        """What one of the jobs does."""
+        return self.nodes[: len(self.nodes) // max(len(self.jobs), 1)]
+
 
 class Fusing:
     """Puts nodes into steps."""

@@ -72,8 +72,7 @@ class Frame:
         lines = recorder.recording.lines
 
         def note(step: Step, start_ns: int, end_ns: int, read: list[Any], made: list[Any]) -> None:
-            site = next((n.site for n in step.nodes if n.site is not None and n.site >= 0), -1)
-            found = lines.known(*sites[site]) if 0 <= site < len(sites) else -1
+            found = lines.known(*sites[step.site]) if 0 <= step.site < len(sites) else -1
             recorder.ran(title(step), start_ns, end_ns, read, made, found)
 
         return self.run_watched(values, recorder.clock, note)
@@ -458,8 +457,7 @@ class Pointing:
 
 def title(step: Step) -> str:
     """What a step is called in a trace: a kernel with its members, a loop with its count."""
-    nodes = step.nodes[: len(step.nodes) // max(len(step.jobs), 1)]
-    return f"kernel: {members(nodes)}" if step.jobs else nodes[0].name
+    return f"kernel: {members(step.nodes_of_a_job)}" if step.jobs else step.nodes[0].name
 
 
 def members(nodes: list[Node]) -> str:
