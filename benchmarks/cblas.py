@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Skip
-from gradviz.plan import blas
+from gradviz.plan.kernels import blas
 
 NOT, TRANSPOSED, ADJOINT = 111, 112, 113
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradviz as gv
 from benchmarks.workload import Skip, Workload
-from gradviz.plan import blas
+from gradviz.plan.kernels import blas
 
 LIBRARIES = {"": blas.numpys, ", MKL": blas.mkl}
 

@@ -23,6 +23,9 @@ ONLY = {
     "findings": {"version", "errors", "record", "graph", "findings"},
 }
 
+# The same within `gradviz.plan`; on top of all stand its own files, `compile` first.
+PLAN_PARTS = ("kernels", "program", "capture", "reroll", "simplify", "fuse", "run")
+
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "core"}
 
 FILES = sorted((ROOT / "gradviz").rglob("*.py"))
@@ -77,6 +80,19 @@ def test_there_are_files_to_read() -> None:
 def test_imports_point_down(path: Path) -> None:
     assert part_of(module_of(path)) in PARTS, "a new part of the house: give it its place in PARTS"
     assert not upward(module_of(path), path.read_text())
+
+
+@pytest.mark.parametrize("part", PLAN_PARTS)
+def test_imports_inside_plans_point_down(part: str) -> None:
+    above = PLAN_PARTS[PLAN_PARTS.index(part) + 1 :]
+    for path in (ROOT / "gradviz" / "plan" / part).glob("*.py"):
+        for line, name in imported(path.read_text()):
+            assert not name.startswith(tuple(f"gradviz.plan.{other}" for other in above)), (
+                f"{path.name}, line {line}: {name}"
+            )
+    assert {path.name for path in (ROOT / "gradviz" / "plan").iterdir() if path.is_dir()} - {"__pycache__"} == set(
+        PLAN_PARTS
+    )
 
 
 @pytest.mark.parametrize(

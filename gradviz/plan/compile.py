@@ -11,13 +11,13 @@ from typing import Any, overload
 
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CompileWarning, DonationError
-from gradviz.plan.again import Again
-from gradviz.plan.captured import Captured
+from gradviz.plan.capture.captured import Captured
+from gradviz.plan.capture.overlap import overlapping
+from gradviz.plan.capture.signature import STATIC, check, is_input, kind_of, quick_key
 from gradviz.plan.explain import Explanation, Memory
-from gradviz.plan.overlap import overlapping
 from gradviz.plan.path import Path, Traced
-from gradviz.plan.program import Mismatch, Program
-from gradviz.plan.signature import STATIC, check, is_input, kind_of, quick_key
+from gradviz.plan.program.program import Mismatch, Program
+from gradviz.plan.run.again import Again
 from gradviz.transforms.trees import flatten, paths
 
 NOTHING: list[Any] = []

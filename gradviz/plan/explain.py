@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradviz.plan import kernel as k
-from gradviz.plan.algebra import full
-from gradviz.plan.code import itemsize
-from gradviz.plan.fuse import Step
-from gradviz.plan.operation import Meta, guard, put
-from gradviz.plan.place import Placement
-from gradviz.plan.products import product
-from gradviz.plan.run import members
+from gradviz.plan.fuse.fuse import Step
+from gradviz.plan.kernels import kernel as k
+from gradviz.plan.kernels.code import itemsize
+from gradviz.plan.program.operation import Meta, guard, put
+from gradviz.plan.run.place import Placement
+from gradviz.plan.run.run import members
+from gradviz.plan.simplify.algebra import full
+from gradviz.plan.simplify.products import product
 
 if TYPE_CHECKING:
     from gradviz.plan.plan import Plan

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-import gradviz.plan.answers  # noqa: F401 - gives captured values their operators
+import gradviz.plan.capture.answers  # noqa: F401 - gives captured values their operators
 from gradviz.engine.array import Array, strip
 from gradviz.engine.constants import LISTENERS
 from gradviz.errors import CaptureError
-from gradviz.plan.capture import Capture
-from gradviz.plan.captured import Captured, CapturedArray
-from gradviz.plan.constants import address, memory, part_of, same
-from gradviz.plan.operation import guard
+from gradviz.plan.capture.capture import Capture
+from gradviz.plan.capture.captured import Captured, CapturedArray
+from gradviz.plan.capture.constants import address, memory, part_of, same
+from gradviz.plan.capture.randomness import Randomness
+from gradviz.plan.capture.references import References
+from gradviz.plan.capture.signature import STATIC, is_input
+from gradviz.plan.fuse.views import layout_of
 from gradviz.plan.plan import Plan
-from gradviz.plan.randomness import Randomness
-from gradviz.plan.references import References
-from gradviz.plan.reroll import reroll
-from gradviz.plan.signature import STATIC, is_input
-from gradviz.plan.views import layout_of
+from gradviz.plan.program.operation import guard
+from gradviz.plan.reroll.reroll import reroll
 from gradviz.record.current import unrecorded
 from gradviz.transforms.trees import flatten, unflatten
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from gradviz.plan.batch import batch
-from gradviz.plan.block import Block, Node, read
 from gradviz.plan.explain import Explanation, Memory, explain, memory
-from gradviz.plan.fuse import fuse
-from gradviz.plan.operation import Meta, Slot
-from gradviz.plan.place import Placement, is_whole
-from gradviz.plan.products import products
-from gradviz.plan.program import Program
-from gradviz.plan.run import Frame
-from gradviz.plan.simplify import simplify
-from gradviz.plan.views import Places
+from gradviz.plan.fuse.fuse import fuse
+from gradviz.plan.fuse.views import Places
+from gradviz.plan.program.operation import Meta, Slot
+from gradviz.plan.program.program import Program
+from gradviz.plan.run.place import Placement, is_whole
+from gradviz.plan.run.run import Frame
+from gradviz.plan.simplify.batch import batch
+from gradviz.plan.simplify.block import Block, Node, read
+from gradviz.plan.simplify.products import products
+from gradviz.plan.simplify.simplify import simplify
 from gradviz.record.current import current_recorder
 
 

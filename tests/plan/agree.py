@@ -9,7 +9,7 @@ import numpy as np
 
 from gradviz.plan.compile import Compiled
 from gradviz.plan.compile import compile as compiled_of
-from gradviz.plan.program import Mismatch, evaluate
+from gradviz.plan.program.program import Mismatch, evaluate
 from gradviz.transforms.trees import flatten, unflatten
 
 

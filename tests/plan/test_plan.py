@@ -10,7 +10,7 @@ import pytest
 
 import gradviz as gv
 from gradviz.errors import DonationError
-from gradviz.plan import run_blocks, runner
+from gradviz.plan.kernels import run_blocks, runner
 from gradviz.record.check import check_trace
 
 

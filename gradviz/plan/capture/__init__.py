@@ -1,0 +1,1 @@
+"""A function run once on captured values, which write down every call they take part in."""

@@ -1,0 +1,1 @@
+"""What a program is: rows of operations without side effects."""

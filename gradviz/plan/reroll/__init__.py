@@ -1,0 +1,1 @@
+"""Loops found again in the rows that a Python loop left."""

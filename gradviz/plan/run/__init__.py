@@ -1,0 +1,1 @@
+"""Where values live, and the one function that runs a plan."""

@@ -1,0 +1,42 @@
+"""Whether a call gets the arrays of the call before: an optimizer gets the same ones at each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from gradviz.plan.capture.signature import is_input
+
+
+class Again:
+    """The arguments of a call, to know them by when they come again.
+
+    That arrays are the same ones is known at 1 ns each, and then nothing about them has to be looked at: not their kinds, their addresses,
+    nor whether they share memory. Numbers may be others.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.last = list(values)
+        self.others = [k for k, value in enumerate(values) if type(value) is not np.ndarray]
+        # of arrays with one entry or none, different ones can be equal
+        self.small = any(value.size < 2 for value in values if type(value) is np.ndarray)
+
+    def same(self, values: Sequence[Any]) -> bool:
+        """Whether the arrays are the same ones, the numbers of the same types, and all else equal."""
+        last = self.last
+        if len(values) != len(last):
+            return False
+        for k in self.others:
+            value, before = values[k], last[k]
+            if type(value) is not type(before) or not (is_input(value) or value == before):
+                return False
+            last[k] = value
+        if self.small:
+            return all(map(is_, values, last))
+        try:
+            return (values if type(values) is list else list(values)) == last
+        except ValueError:  # two arrays have no truth value in common
+            return False

@@ -1,0 +1,1 @@
+"""What need not be computed, and what is computed better together."""
