@@ -15,11 +15,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXTENSION = ROOT / "gradviz" / "labextension"
 TOKEN = "gradviz"
+
+# A test waits for what it wants to see; how long that may take on a busy machine is no part of it.
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 
 # What Notebook 7 and JupyterLab say on their own, with our extension removed.
 KNOWN_NOISE = (
@@ -44,6 +48,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         context = browser.new_context(**{"viewport": {"width": 1400, "height": 860}} | options)
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
         page.on("console", lambda message: note(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: note(str(error)))
         return page
@@ -128,6 +133,14 @@ def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, P
     folder = tmp_path_factory.mktemp("notebook")
     with _server(folder, ["notebook"]) as url:
         yield url, folder / "work"
+
+
+def wait_until(page: Page, holds: Callable[[], bool]) -> None:
+    """Wait until something holds that the page cannot be asked to wait for itself."""
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while not holds():
+        assert time.monotonic() < deadline, "waited in vain"
+        page.wait_for_timeout(100)
 
 
 def write_notebook(path: Path, *cells: str) -> None:

