@@ -30,13 +30,14 @@ def copy_results(block: Block, layouts: Sequence[str], overwritten: frozenset[in
     places.arrive(block.inputs, layouts)
     for node in block.nodes:
         places.look(node)
+    inputs = set(block.inputs)
     given = {block.inputs[n] for n in overwritten}
     copies: dict[Any, list[Node]] = {}
     instead: dict[Any, Any] = {}
     for v in dict.fromkeys(block.results):
         if v.is_constant or not isinstance(v.meta, Meta) or v.meta.kind != "array":
             continue
-        part = v.maker is not None and (not is_whole(v, places) or places[v].root in block.inputs)
+        part = v.maker is not None and (not is_whole(v, places) or places[v].root in inputs)
         if v in given or part:
             node = Node(np.copy, (Slot(0),), (), [v], [v.meta], v.maker.site if v.maker else None)
             copies.setdefault(v.maker, []).append(node)
@@ -71,7 +72,10 @@ class Plan:
         sites: Sequence[Any] = (),
     ) -> None:
         self.program, self.donated = program, donated
-        self.block = products(simplify(batch(simplify(read(program)))))
+        block = simplify(read(program))
+        if any(node.loop is not None for node in block.nodes):
+            block = simplify(batch(block))
+        self.block = products(block)
         copy_results(self.block, layouts, donated | {n for n, _ in written})
         self.steps, places = fuse(self.block, layouts)
         self.placement = Placement(self.block, self.steps, places, donated, dict(written))

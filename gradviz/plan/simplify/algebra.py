@@ -24,7 +24,7 @@ def full(shape: tuple[int, ...], number: Any, dtype: Any) -> Any:
 
 
 def key_of(value: Any) -> Any:
-    if isinstance(value, Value) and value.is_constant:
+    if type(value) is Value and value.constant is not NOTHING:
         constant = value.constant
         return (type(constant), repr(constant)) if np.ndim(constant) == 0 else id(constant)
     return id(value)
@@ -33,9 +33,10 @@ def key_of(value: Any) -> Any:
 def folded(node: Node) -> Value | None:
     """The result, where it depends on constants only and is small."""
     meta = node.outputs[0].meta
-    if node.several or not isinstance(meta, Meta) or not node.inputs:
-        return None
-    if not all(v.is_constant for v in node.inputs) or meta.nbytes > FOLDED * 8:
+    for v in node.inputs:
+        if v.constant is NOTHING:
+            return None
+    if node.several or not isinstance(meta, Meta) or not node.inputs or meta.nbytes > FOLDED * 8:
         return None
     values = [v.constant for v in node.inputs]
     with np.errstate(all="ignore"):
@@ -45,11 +46,10 @@ def folded(node: Node) -> Value | None:
 
 def uniform(value: Value) -> Any:
     """The number that every entry of a value is, or `NOTHING`."""
-    if value.is_constant and np.ndim(value.constant) == 0:
-        return value.constant
-    if value.maker is not None and value.maker.function is full:
-        return value.maker.args[1]
-    return NOTHING
+    if value.constant is not NOTHING:
+        return value.constant if np.ndim(value.constant) == 0 else NOTHING
+    maker = value.maker
+    return maker.args[1] if maker is not None and maker.function is full else NOTHING
 
 
 def is_number(value: Value, number: float) -> bool:
@@ -153,9 +153,20 @@ def cast(node: Node) -> Any:
 
 def operands(node: Node) -> list[Any] | None:
     """The operands of a ufunc called without options: values, and numbers written in the program as constants."""
-    if node.kwargs or not all(isinstance(a, (Slot, int, float, complex)) for a in node.args):
+    if node.kwargs:
         return None
-    return [node.inputs[a.k] if isinstance(a, Slot) else Value(meta_of(a), a) for a in node.args]
+    found: list[Any] = []
+    for a in node.args:
+        if type(a) is Slot:
+            found.append(node.inputs[a.k])
+        elif isinstance(a, (int, float, complex)):
+            found.append(Value(meta_of(a), a))
+        else:
+            return None
+    return found
+
+
+NEUTRAL = {np.add: 0, np.subtract: 0, np.multiply: 1, np.true_divide: 1}
 
 
 @rule(np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.conjugate)
@@ -164,7 +175,8 @@ def arithmetic(node: Node) -> Any:
     if values is None:
         return None
     numbers = [uniform(v) for v in values]
-    if all(n is not NOTHING for n in numbers):
+    unknown = sum(n is NOTHING for n in numbers)
+    if not unknown:
         return full_node(meta, node.function(*numbers))
     if len(values) != 2:
         return None
@@ -175,17 +187,19 @@ def arithmetic(node: Node) -> Any:
         and (found := joined_terms(node)) is not None
     ):
         return found
-    neutral = {np.add: 0, np.subtract: 0, np.multiply: 1, np.true_divide: 1}[node.function]
+    if unknown == 2:
+        return None
     x, y = values
-    if is_number(y, neutral) and x.meta == meta:
+    if numbers[1] is NOTHING:
+        if node.function not in (np.add, np.multiply):
+            return None
+        x, y = y, x
+        numbers.reverse()
+    if numbers[1] != NEUTRAL[node.function]:
+        return None
+    if x.meta == meta:
         return x
-    if node.function in (np.add, np.multiply) and is_number(x, neutral) and y.meta == meta:
-        return y
-    if is_number(y, neutral) and broadcastable(x.meta, meta):
-        return [Node(np.broadcast_to, (Slot(0), meta.shape), (), [x], [meta])]
-    if node.function in (np.add, np.multiply) and is_number(x, neutral) and broadcastable(y.meta, meta):
-        return [Node(np.broadcast_to, (Slot(0), meta.shape), (), [y], [meta])]
-    return None
+    return [Node(np.broadcast_to, (Slot(0), meta.shape), (), [x], [meta])] if broadcastable(x.meta, meta) else None
 
 
 def broadcastable(small: Meta, meta: Meta) -> bool:

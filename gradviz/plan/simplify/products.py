@@ -27,6 +27,8 @@ def turned(x: Any, way: str) -> Any:
 
 def products(block: Block) -> Block:
     """The same block with products that take over what was done to their operands."""
+    if not any(map(is_product, block.nodes)):
+        return block
     taking = Taking(readers(block.nodes), set(block.results))
     nodes: list[Node] = []
     instead: dict[Value, Value] = {}

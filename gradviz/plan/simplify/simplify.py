@@ -18,9 +18,10 @@ def simplify(block: Block) -> Block:
     """The same block with less to do."""
     while True:
         before = count(block.nodes)
-        Simplifying(block).run()
+        simplifying = Simplifying(block)
+        simplifying.run()
         block.nodes = live(block.nodes, set(block.results))
-        if count(block.nodes) >= before:
+        if count(block.nodes) >= before or not simplifying.instead:
             return block
 
 
