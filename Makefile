@@ -6,11 +6,11 @@ FRONT_END := $(wildcard labextension/*.json labextension/*.mjs) \
              $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
 COMPILED := $(wildcard gradviz/*/*.c gradviz/*.h)
 
-.PHONY: help demo test cupy lab lint bench conformance format chromium clean
+.PHONY: help demo test cupy lab lint bench conformance format chromium compiler clean
 
 help:
 	@echo 'make demo    profile the three stories and two real programs; findings here, reports in reports/'
-	@echo 'make test    run every test (installs Debian'\''s Chromium when root may)'
+	@echo 'make test    run every test (installs Debian'\''s Chromium and g++ when root may)'
 	@echo 'make cupy    run the tests of the GPU code on CuPy 13 and 14, which needs no GPU'
 	@echo 'make lab     open JupyterLab on the notebooks'
 	@echo 'make lint    check style and types'
@@ -22,7 +22,7 @@ help:
 demo: .venv/installed-demo
 	$(BIN)/gradviz demo
 
-test: .venv/installed-test chromium cupy
+test: .venv/installed-test chromium compiler cupy
 	cd labextension && { [ -d node_modules ] || npm ci --no-audit --no-fund; } && npm test
 	$(BIN)/pytest -n auto --dist loadfile -m 'not alone'
 	$(BIN)/pytest -m alone
@@ -73,6 +73,12 @@ chromium:
 	@if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	  apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	fi
+
+# The CUDA C of plans is run on the host by the tests, as C++.
+compiler:
+	@if ! command -v g++ >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends g++ >/dev/null; \
 	fi
 
 clean:

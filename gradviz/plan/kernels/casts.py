@@ -27,11 +27,7 @@ def _cast_real(c: Code, source: str, target: str, value: Operand) -> Operand:
         return truth(c, source, value)
     if SCALARS[source] == SCALARS[target]:
         return value
-    word = _word(source, target)
-    result = c.op(f"{word} {c.type(source)} {value} to {c.type(target)}")
-    if word in {"fptosi", "fptoui"}:  # out of range: whatever the machine makes of it, as in NumPy, but one value
-        result = c.op(f"freeze {c.type(target)} {result}")
-    return result
+    return c.convert(_word(source, target), source, target, value)
 
 
 def _word(source: str, target: str) -> str:

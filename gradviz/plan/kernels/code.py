@@ -133,6 +133,20 @@ class Code:
     def binary(self, word: str, dtype: str, x: Operand, y: Operand) -> Operand:
         return self.op(f"{word} {self.type(dtype)} {x}, {y}")
 
+    def negative(self, dtype: str, x: Operand) -> Operand:
+        return self.op(f"fneg {self.type(dtype)} {x}")
+
+    def bits(self, dtype: str, x: Operand) -> Operand:
+        """A float's bits, as a whole number of its size."""
+        return self.op(f"bitcast {self.type(dtype)} {x} to {self.type('i' + dtype[1:])}")
+
+    def convert(self, word: str, source: str, target: str, x: Operand) -> Operand:
+        """A number in another dtype, by one instruction."""
+        result = self.op(f"{word} {self.type(source)} {x} to {self.type(target)}")
+        if word in {"fptosi", "fptoui"}:  # out of range: whatever the machine makes of it, as in NumPy, but one value
+            result = self.op(f"freeze {self.type(target)} {result}")
+        return result
+
     def intrinsic(self, name: str, dtype: str, *inputs: Operand) -> Operand:
         """A function that LLVM knows on vectors of any width."""
         scalar, vector = SCALARS[dtype], self.type(dtype)

@@ -25,7 +25,7 @@ writes("absolute", "c", 1, "part", calls=("hypot",), cost=20.0)(lambda c, t, z: 
 
 
 def _minus(c: Code, t: str, x: Operand) -> Operand:
-    return c.op(f"fneg {c.type(part(t))} {x}")
+    return c.negative(part(t), x)
 
 
 writes("negative", "c", 1)(lambda c, t, z: (_minus(c, t, z[0]), _minus(c, t, z[1])))

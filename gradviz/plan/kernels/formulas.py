@@ -133,7 +133,7 @@ writes("power", "f", 2, calls=("pow",), cost=40.0)(lambda c, t, x, y: c.call("po
 def logaddexp(c: Code, t: str, x: Operand, y: Operand) -> Operand:
     distance = c.binary("fsub", t, x, y)
     larger = c.select(c.compare("ogt", t, distance, c.constant(t, 0)), t, x, y)
-    far = c.call("exp", t, c.op(f"fneg {c.type(t)} {c.intrinsic('fabs', t, distance)}"))
+    far = c.call("exp", t, c.negative(t, c.intrinsic("fabs", t, distance)))
     summed = c.binary("fadd", t, larger, c.call("log1p", t, far))
     equal = c.binary("fadd", t, x, c.constant(t, math.log(2)))  # also where both are the same infinity
     nan = c.select(c.compare("uno", t, distance, distance), t, distance, summed)
@@ -144,7 +144,7 @@ def logaddexp(c: Code, t: str, x: Operand, y: Operand) -> Operand:
 def logaddexp2(c: Code, t: str, x: Operand, y: Operand) -> Operand:
     distance = c.binary("fsub", t, x, y)
     larger = c.select(c.compare("ogt", t, distance, c.constant(t, 0)), t, x, y)
-    far = c.call("exp2", t, c.op(f"fneg {c.type(t)} {c.intrinsic('fabs', t, distance)}"))
+    far = c.call("exp2", t, c.negative(t, c.intrinsic("fabs", t, distance)))
     bits = c.binary("fmul", t, c.call("log1p", t, far), c.constant(t, 1 / math.log(2)))
     summed = c.binary("fadd", t, larger, bits)
     equal = c.binary("fadd", t, x, c.constant(t, 1))
@@ -162,7 +162,7 @@ def sinc(c: Code, t: str, x: Operand) -> Operand:
 @writes("expit", "f", 1, calls=("exp",), cost=28.0)
 def expit(c: Code, t: str, x: Operand) -> Operand:
     one = c.constant(t, 1)
-    small = c.call("exp", t, c.op(f"fneg {c.type(t)} {c.intrinsic('fabs', t, x)}"))
+    small = c.call("exp", t, c.negative(t, c.intrinsic("fabs", t, x)))
     above = c.compare("oge", t, x, c.constant(t, 0))
     return c.binary("fdiv", t, c.select(above, t, one, small), c.binary("fadd", t, one, small))
 

@@ -52,7 +52,7 @@ writes("arctan2", "f", 2, calls=("atan2",), cost=30.0)(lambda c, t, x, y: c.call
 writes("hypot", "f", 2, calls=("hypot",), cost=20.0)(lambda c, t, x, y: c.call("hypot", t, x, y))
 writes("fmod", "f", 2, calls=("fmod",), cost=40.0)(lambda c, t, x, y: c.call("fmod", t, x, y))
 writes("copysign", "f", 2)(lambda c, t, x, y: c.intrinsic("copysign", t, x, y))
-writes("negative", "f", 1)(lambda c, t, x: c.op(f"fneg {c.type(t)} {x}"))
+writes("negative", "f", 1)(lambda c, t, x: c.negative(t, x))
 writes("negative", "iu", 1)(lambda c, t, x: c.binary("sub", t, c.constant(t, 0), x))
 writes("positive", "fiu", 1)(lambda c, t, x: x)
 writes("copy", "fiub", 1)(lambda c, t, x: x)
@@ -89,7 +89,7 @@ def isinf(c: Code, t: str, x: Operand) -> Operand:
 @writes("signbit", "f", 1, "bool")
 def signbit(c: Code, t: str, x: Operand) -> Operand:
     whole = "i" + t[1:]
-    return c.compare("slt", whole, c.op(f"bitcast {c.type(t)} {x} to {c.type(whole)}"), c.constant(whole, 0))
+    return c.compare("slt", whole, c.bits(t, x), c.constant(whole, 0))
 
 
 # --- choice ----------------------------------------------------------------------------------------------------------

@@ -50,8 +50,8 @@ class Drawn(NamedTuple):
 class Draw:
     """Draws one kernel and its jobs with a source of chance."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self.chance = chance
+    def __init__(self, chance: random.Random, aligned: bool = False) -> None:
+        self.chance, self.aligned = chance, aligned
         self.grid = tuple(
             chance.choice((1, 2, 3, 7, 8, 9, 17, 33, 70)) for _ in range(chance.choice((0, 1, 1, 2, 2, 3)))
         )
@@ -117,7 +117,7 @@ class Draw:
         reach = [max(0, n - 1) * s for n, s in zip(grid, parameter.strides, strict=True)]
         low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
         item = np.dtype(parameter.dtype).itemsize
-        skew = self.chance.choice((0, 0, item // 2, 1))
+        skew = 0 if self.aligned else self.chance.choice((0, 0, item // 2, 1))
         count = (high - low + self.extra[i]) // item + 2
         numbers = rng.uniform(-1, 1, count)
         if parameter.dtype == "i8":
