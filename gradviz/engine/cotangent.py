@@ -164,8 +164,11 @@ def owned(array: Any, extra: int = 0) -> bool:
 
 
 def own(array: Any) -> Any:
-    """``array`` itself if only the asking function's variable leads to it, else a copy."""
-    return array if owned(array, 1) else array.copy()
+    """``array`` itself if only the asking function's variable leads to it, else a copy.
+
+    In the same layout, here and in `gather`: a sum over the copy must round as one over the array itself.
+    """
+    return array if owned(array, 1) else array.copy("K")
 
 
 def add(cts: list[Any], variable: int, new: Any) -> None:
@@ -196,9 +199,9 @@ def gather(cts: list[Any], variable: int, new: Any) -> None:
     """Add two cotangents of which one or both are indexed, in a whole array of our own."""
     old = cts[variable]
     if type(old) is not Indexed:
-        mine = Owned(old if owned(old, 1) else old.copy())
+        mine = Owned(old if owned(old, 1) else old.copy("K"))
     elif type(new) is not Indexed:
-        mine, new = Owned(new if owned(new, 1) else new.copy()), old
+        mine, new = Owned(new if owned(new, 1) else new.copy("K")), old
     else:
         mine = Owned(old.dense())
     mine.include(new)

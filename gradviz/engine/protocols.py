@@ -9,6 +9,7 @@ import numpy as np
 
 from gradviz.engine.array import Array, bottom, is_number
 from gradviz.engine.call import call, call_without_gradient, innermost, missing, stacked, wrap_constant
+from gradviz.engine.core_axes import along_last
 from gradviz.engine.cotangent import may_repeat
 from gradviz.engine.methods import DEFINED
 from gradviz.engine.mutate import add_into, adopt, assign, below_index, overwrite
@@ -94,11 +95,11 @@ def with_options(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     dtype = kwargs.pop("dtype", None)
     for name in ("casting", "order", "subok", "signature"):
         kwargs.pop(name, None)
-    if kwargs:
-        raise TypeError(f"np.{ufunc.__name__} of a traced array takes no {', '.join(kwargs)}")
     if dtype is not None:
         inputs = tuple(x.astype(dtype) if hasattr(x, "dtype") else x for x in inputs)
-    result = ufunc(*inputs)
+    result = ufunc(*inputs) if ufunc.signature is None else along_last(ufunc, inputs, kwargs)
+    if kwargs:
+        raise TypeError(f"np.{ufunc.__name__} of a traced array takes no {', '.join(kwargs)}")
     if where is True:
         return result
     return np.where(where, result, 0 if out is None else out)

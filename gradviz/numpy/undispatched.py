@@ -60,12 +60,13 @@ def require(a: Any, dtype: Any = None, requirements: str | Sequence[str] | None 
     return np.copy(made) if made is a and wanted & {"W", "O"} else made
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, **options: Any) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None) -> Any:
     """An array filled with one value, which may be traced. See `numpy.full`."""
     if not isinstance(fill_value, Array):
-        return creation.full(shape, fill_value, dtype, **options)
-    made = np.copy(np.broadcast_to(fill_value, shape))
-    return made if dtype is None else np.astype(made, dtype)
+        return creation.full(shape, fill_value, dtype, order, device=device)
+    made = np.copy(np.broadcast_to(fill_value, shape), order)
+    made = made if dtype is None else np.astype(made, dtype)
+    return made if device is None else made.to_device(device)
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:

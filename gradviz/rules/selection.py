@@ -72,7 +72,8 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
 
 def beside(a: Any, index: Any) -> Any:
     """An index made on the host, where ``a`` is: a device gets it once, not again in every pullback."""
-    return np.asarray(index, like=bottom(a))
+    a = bottom(a)
+    return np.asarray(index, like=a) if hasattr(a, "__array_function__") else np.asarray(index)  # numbers have none
 
 
 @composed(np.take)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradviz as gv
-from gradviz.engine.cotangent import add_at, add_part, fit, is_basic, may_repeat, owned, unbroadcast
+from gradviz.engine.cotangent import add_at, add_part, fit, is_basic, may_repeat, own, owned, unbroadcast
 from gradviz.engine.mutate import take
 from gradviz.engine.rule import RULES
 
@@ -30,6 +30,15 @@ def test_owned():
     array = np.ones(3)
     array.flags.writeable = False
     assert not owned(array)
+
+
+def test_a_copy_keeps_the_layout():
+    """Whether a cotangent is copied depends on who else holds it, such as a recorder; a sum over either rounds in the same way."""
+    array = np.asfortranarray(X)
+    held = array
+    mine = own(array)
+    assert mine is not held
+    assert mine.strides == held.strides
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

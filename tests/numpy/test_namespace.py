@@ -110,3 +110,39 @@ def test_a_traced_value_that_numpy_would_read_as_a_number():
     with pytest.raises(ConversionError, match=r"np\.interp was about to read .* gradviz\.numpy\.interp"):
         gv.grad(lambda x: np.interp(-1.0, A[0], A[1], left=x))(3.0)
     assert gv.grad(lambda x: gnp.interp(-1.0, A[0], A[1], left=x))(3.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"axes": [0, (0, 1)]}, r"axes \(0, 1\) for an argument with 1"),
+        ({"axes": [0]}, "an entry for each argument"),
+        ({"axes": [0, 0], "axis": 0}, "both 'axis' and 'axes'"),
+    ],
+)
+def test_axes_that_numpy_refuses(options, message):
+    with pytest.raises(Exception):  # noqa: B017, PT011 - AxisError, ValueError, TypeError
+        np.vecdot(A, A, **options)
+    with pytest.raises((TypeError, ValueError), match=message):
+        gv.grad(lambda x: np.sum(np.vecdot(x, A, **options)))(A)
+
+
+def test_axis_is_for_products_along_one():
+    with pytest.raises(TypeError, match="no axis="):
+        gv.grad(lambda x: np.sum(np.matmul(x, A.T, axis=0)))(A)
+
+
+@pytest.mark.parametrize(
+    "pick", [np.unique, np.unique_values, lambda x: np.extract(True, x), lambda x: np.take(x, [0])]
+)
+def test_a_number_picked_from_itself(pick):
+    assert gv.grad(lambda x: np.sum(5 * pick(x)))(2.0) == 5.0
+
+
+def test_full_in_column_order_and_on_a_device():
+    def f(x):
+        made = gnp.full((2, 3), x, order="F", device="cpu")
+        assert made.strides == (8, 16)
+        return np.sum(made)
+
+    assert gv.grad(f)(2.0) == 6.0
