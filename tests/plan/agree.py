@@ -10,7 +10,7 @@ import numpy as np
 from gradviz.plan.compile import Compiled
 from gradviz.plan.compile import compile as compiled_of
 from gradviz.plan.program.program import Mismatch, evaluate
-from gradviz.transforms.trees import flatten, unflatten
+from gradviz.transforms.trees import flatten
 
 
 def kept(x: Any) -> Any:
@@ -85,6 +85,6 @@ def stage_differs(mine: Compiled, stage: str, args: Any, want: Any, rtol: float)
             outs = evaluate(getattr(path, stage), [*kept(leaves), *path.outside()])
         except Mismatch:
             continue
-        wrong = differences(unflatten(path.structure, outs[: path.count]), want, rtol)
+        wrong = differences(path.wrap(outs[: path.count]), want, rtol)
         return f"{stage}: {wrong}" if wrong else None
     return "no path fits"

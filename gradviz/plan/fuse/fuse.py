@@ -22,6 +22,7 @@ from gradviz.plan.fuse.views import Places
 from gradviz.plan.program.operation import Meta, Slot, guard, put, take, take_number
 from gradviz.plan.simplify.algebra import full
 from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, made_in, readers
+from gradviz.plan.simplify.guards import can_wait, defer, has_guard
 
 MOST_NODES = 4000  # of a kernel: LLVM takes a second for so many
 
@@ -67,17 +68,20 @@ class Fusing:
         self.guards: list[Step] = []
         self.guarded: dict[Value, Step] = {}  # what is to be read only when its guard has been passed
         block.nodes = taken_early(block)
-        self.order = {node: n for n, node in enumerate(block.nodes)}
+        self.order: dict[Node, float] = {node: n for n, node in enumerate(block.nodes)}
         self.readers = readers(block.nodes)
         self.results = set(block.results)
 
     def run(self) -> list[Step]:
-        for node in self.block.nodes:
+        for node in list(self.block.nodes):
             if self.places.look(node) and not self.stays_inside(node):
                 continue
             grid = self.grid_of(node)
             if grid is None:
                 self.alone(node)
+                continue
+            if has_guard(node):
+                self.deferred(node, grid)
             else:
                 self.join(node, grid)
         for step in list(self.steps):
@@ -133,13 +137,15 @@ class Fusing:
         if array in self.results:
             return False
         return all(
-            r is node or (self.order[r] < self.order[node] and self.step_of.get(r.out) is made)
+            r is node or (self.order[r] < self.order[node] and self.step_with(r) is made)
             for r in self.readers.get(array, ())
         )
 
     def loop_grid(self, node: Node) -> Shape | None:
         """The grid over which all of a loop can run, by trying."""
         assert node.loop is not None
+        if not can_wait(node):
+            return None
         shapes = {v.meta.shape for v in (*node.outputs, *made_in(node)) if isinstance(v.meta, Meta)}
         for grid in sorted((s for s in shapes if 0 not in s), key=len):
             if self.lowers(node, grid):
@@ -156,13 +162,23 @@ class Fusing:
 
     # joining
 
+    def deferred(self, node: Node, grid: Shape) -> None:
+        """Join a loop, and pass its guards behind it."""
+        waiting = defer(node)
+        self.block.nodes.insert(self.block.nodes.index(node) + 1, waiting)
+        self.order[waiting] = self.order[node] + 0.5
+        self.readers[waiting.inputs[0]] = [waiting]
+        self.join(node, grid)
+        self.alone(waiting)
+
     def alone(self, node: Node) -> None:
         step = self.step(None)
         if self.guards:  # what NumPy would raise for other values is no error on another path
             step.before.add(self.guards[-1])
         self.add(node, step)
-        if node.function is guard:
+        if has_guard(node):
             self.guards.append(step)
+        if node.function is guard:
             made = node.inputs[0].maker
             for v in (*node.inputs, *(made.outputs if made is not None and node.args[1] == "shape" else ())):
                 self.guarded[v] = step
@@ -170,6 +186,10 @@ class Fusing:
     def step(self, grid: Shape | None) -> Step:
         self.steps.append(Step(len(self.steps), grid))
         return self.steps[-1]
+
+    def step_with(self, node: Node) -> Step | None:
+        """The step that a node is in; None if that is not known yet. A loop that has nothing but guards makes nothing."""
+        return self.step_of.get(node.out) if node.outputs else None
 
     def made_by(self, value: Value) -> Step | None:
         """The step that makes a value, or what it is a view of."""
@@ -198,7 +218,7 @@ class Fusing:
             if v.is_constant or not v.meta.shape:
                 continue
             for reader in self.readers.get(v, ()):
-                step = self.step_of.get(reader.out)
+                step = self.step_with(reader)
                 if step is not None and step.grid == grid:
                     yield step
 
@@ -388,7 +408,10 @@ def waits_for_one_of(group: list[Step]) -> bool:
 
 
 def ordered(steps: list[Step]) -> list[Step]:
-    """Steps in an order in which each can run, as early as the program has them."""
+    """Steps in an order in which each can run, guards and what they need first, the others as early as the program has them.
+
+    So another path is taken before much is done, and what is donated is of use as soon as all guards are passed.
+    """
     done: dict[Step, None] = {}
 
     def visit(step: Step) -> None:
@@ -402,7 +425,7 @@ def ordered(steps: list[Step]) -> list[Step]:
             else:
                 stack.append((following, iter(sorted(following.before, key=lambda s: s.number))))
 
-    for step in steps:
+    for step in sorted(steps, key=lambda s: not any(map(has_guard, s.nodes))):
         if step not in done:
             visit(step)
     return list(done)

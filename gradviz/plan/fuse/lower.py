@@ -5,6 +5,7 @@ Each value is a number at one position of the grid; each array is memory, to be 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 from gradviz.plan.fuse.views import Places, c_strides
 from gradviz.plan.kernels import kernel as k
 from gradviz.plan.kernels.runner import supported
-from gradviz.plan.program.operation import Meta, Slot, put, python_number, take, take_number
+from gradviz.plan.program.operation import Meta, Slot, guard, put, python_number, take, take_number
 from gradviz.plan.simplify.algebra import full
 from gradviz.plan.simplify.block import Node, Value, made_in
 
@@ -54,7 +55,7 @@ class Lowered(NamedTuple):
 
 REDUCTIONS = {
     np.add.reduce: "add", np.sum: "add", np.multiply.reduce: "multiply", np.prod: "multiply", np.maximum.reduce: "maximum",
-    np.max: "maximum", np.minimum.reduce: "minimum", np.min: "minimum",
+    np.max: "maximum", np.minimum.reduce: "minimum", np.min: "minimum", np.logical_and.reduce: "logical_and",
 }  # fmt: skip
 WHOLE = {np.sum, np.prod, np.max, np.min}  # reduce all axes unless told
 
@@ -86,6 +87,7 @@ class Lowering:
         self.body: list[Any] = []
         self.names: dict[Value, int] = {}
         self.arrays: dict[Value, Ref] = {}
+        self.rows: dict[Value, Ref] = {}  # where stacks lie that are rows of the stack of a loop around
         self.cast_names: dict[Any, int] = {}
         self.constants: dict[Any, int] = {}
         self.loops: list[tuple[Node, int]] = []  # the loops around, and their numbers
@@ -173,6 +175,8 @@ class Lowering:
     # nodes
 
     def node(self, node: Node) -> None:
+        if node.function is guard and self.loops:
+            return  # it is told behind the loop
         if not all(isinstance(v.meta, Meta) for v in node.outputs):  # what Python looks at, among others
             raise CannotLower
         if node.loop is not None:
@@ -345,10 +349,16 @@ class Lowering:
         stacks = {k_: self.stack(node, k_) for k_, (_, many) in enumerate(loop.results) if many}
         around, self.body = self.body, []
         self.loops.append((node, number))
+        kept = [(loop.results[which][0], self.along_loop(ref, number)) for which, ref in stacks.items()]
+        rows = {value: ref for value, ref in kept if ref.strides}
+        if len(rows) < sum(bool(ref.strides) for _, ref in kept):
+            raise CannotLower  # one stack would have to be written in two places
+        self.rows |= rows
         for inner in loop.nodes:
             self.node(inner)
-        for which, ref in stacks.items():
-            self.keep(loop.results[which][0], self.along_loop(ref, number))
+        for value, ref in kept:
+            if not ref.strides:
+                self.keep(value, ref)
         nexts = {c: self.cast(self.read(c.next), c.next.meta.dtype, c.inside.meta.dtype) for c in firsts}
         self.loops.pop()
         inside, self.body = self.body, around
@@ -374,19 +384,29 @@ class Lowering:
 
     def stack(self, node: Node, which: int) -> Ref:
         """Memory for a value of all iterations: a scratch if nobody outside reads it."""
-        loop, made = node.loop, node.outputs[which]
-        assert loop is not None
-        value = loop.results[which][0]
-        if value.meta.shape not in (self.grid, ()) or (value.meta.shape == () and self.grid):
-            raise CannotLower
+        made = node.outputs[which]
+        if made in self.rows:
+            return self.rows[made]
+        lead = self.depth_of_stack(node, which)
+        strides = c_strides(made.meta)
         if made in self.wanted:
-            strides = c_strides(made.meta)
-            number = self.parameter(Operand(made, 0, True), made.meta.dtype, strides[1:])
-            return Ref(False, number, 0, (), None, strides[:1])
-        if self.loops:
+            number = self.parameter(Operand(made, 0, True), made.meta.dtype, strides[lead:])
+            return Ref(False, number, 0, (), None, strides[:lead])
+        shape = made.meta.shape[:lead]
+        self.scratch.append(k.Scratch(code(made.meta.dtype), math.prod(shape)))
+        steps = tuple(math.prod(shape[axis + 1 :]) for axis in range(lead))
+        return Ref(True, len(self.scratch) - 1, 0, (), None, steps)
+
+    def depth_of_stack(self, node: Node, which: int) -> int:
+        """How many loops, each inside the other, a value is kept of."""
+        assert node.loop is not None
+        value = node.loop.results[which][0]
+        if value.meta.shape == self.grid:
+            return 1
+        inner = value.maker
+        if inner is None or inner.loop is None or inner not in node.loop.nodes:
             raise CannotLower
-        self.scratch.append(k.Scratch(code(value.meta.dtype), loop.count))
-        return Ref(True, len(self.scratch) - 1, 0, (), None, (1,))
+        return 1 + self.depth_of_stack(inner, inner.outputs.index(value))
 
     def along_loop(self, ref: Ref, number: int) -> Ref:
         steps = dict(ref.steps)
@@ -429,7 +449,8 @@ def reduced_axes(node: Node) -> tuple[int, ...] | None:
     dtype = options.pop("dtype", None)
     if len(node.inputs) != 1 or len(node.args) > 2 or options.keys() - {"axis", "keepdims"}:
         return None
-    if node.out.meta.dtype.kind not in "fc" or (dtype is not None and np.dtype(dtype) != node.out.meta.dtype):
+    kinds = "b" if node.function == np.logical_and.reduce else "fc"
+    if node.out.meta.dtype.kind not in kinds or (dtype is not None and np.dtype(dtype) != node.out.meta.dtype):
         return None
     axis = node.args[1] if len(node.args) > 1 else options.get("axis", None if node.function in WHOLE else 0)
     axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -488,7 +509,7 @@ def typed_ufunc(ufunc: np.ufunc, values: list[Value]) -> Any:
 @lru_cache(maxsize=4096)
 def ufunc_loop(ufunc: np.ufunc, operands: tuple[tuple[np.dtype[Any], bool], ...]) -> Any:
     """(function, dtypes of its inputs, of its result) for a ufunc of operands, some of which adopt the dtype they meet."""
-    kinds: Any = [python_type(dtype) if adopts else dtype for dtype, adopts in operands]
+    kinds: Any = [python_type(dtype) if adopts and dtype.kind != "b" else dtype for dtype, adopts in operands]
     if all(adopts for _, adopts in operands):
         kinds = [dtype for dtype, _ in operands]
     try:
@@ -500,7 +521,7 @@ def ufunc_loop(ufunc: np.ufunc, operands: tuple[tuple[np.dtype[Any], bool], ...]
 
 
 def python_type(dtype: np.dtype[Any]) -> type:
-    return {"f": float, "c": complex, "b": bool}.get(dtype.kind, int)
+    return {"f": float, "c": complex}.get(dtype.kind, int)
 
 
 def known(function: str, dtypes: list[np.dtype[Any]], out: np.dtype[Any]) -> bool:

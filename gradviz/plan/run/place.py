@@ -18,6 +18,7 @@ from gradviz.plan.kernels.layout import statements
 from gradviz.plan.program.operation import Meta, add_at, guard, put
 from gradviz.plan.simplify.algebra import full
 from gradviz.plan.simplify.block import Block, Node, Value, inputs_of
+from gradviz.plan.simplify.guards import has_guard
 from gradviz.plan.simplify.products import product
 
 ALIGN = 64
@@ -74,9 +75,7 @@ class Placement:
         self.waiting: dict[Any, list[Value]] = {}  # donated inputs by kind
         for n in sorted(donated - written.keys()):
             self.waiting.setdefault(block.inputs[n].meta, []).append(block.inputs[n])
-        self.last_guard = max(
-            (n for n, s in enumerate(steps) if any(node.function is guard for node in s.nodes)), default=-1
-        )
+        self.last_guard = max((n for n, s in enumerate(steps) if any(map(has_guard, s.nodes))), default=-1)
         self.until = self._until()
         self.results = self._owning_results()
         self.rewritten = self._rewritten()

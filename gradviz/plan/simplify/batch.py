@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.entering import entering
-from gradviz.plan.program.operation import Meta, Sliced, Slot, put, take
+from gradviz.plan.program.operation import Meta, Sliced, Slot, guard, put, take
 from gradviz.plan.simplify.block import Block, Carried, Node, Value, integer, made_in, readers, rename
+from gradviz.plan.simplify.guards import TRUTH, can_wait, is_silent, passed, truth_guard
 
 LARGEST_NBYTES = 1 << 31  # of all that is kept of a loop at once
 
@@ -73,7 +74,9 @@ class Batching:
         for inner in self.loop.nodes:
             if inner in adding:
                 continue
-            if inner.function is put and inner.inputs[0] in buffers:
+            if inner.function is guard:
+                self.guarded(inner)
+            elif inner.function is put and inner.inputs[0] in buffers:
                 c = buffers[inner.inputs[0]]
                 kept[c.next] = self.written(c, inner)
             elif inner.function is take and inner.inputs[0] in buffers:
@@ -230,6 +233,18 @@ class Batching:
         """What an iteration reads of its own part of a buffer is what was there at first."""
         _, start, step = self.place(c.inside, inner.args[1], inner.inputs)
         self.many[inner.out] = self.rows_of(c.first, start, step, inner.out.meta)
+
+    # guards
+
+    def guarded(self, inner: Node) -> None:
+        """Pass the guards of all iterations at once; what was done for them before must not be heard of."""
+        value = inner.inputs[0]
+        if value not in self.many or not (can_wait(inner) and all(map(is_silent, self.nodes))):
+            raise CannotBatch
+        nodes, each = passed(inner, self.many[value], (self.count,))
+        self.nodes += nodes
+        every = self.emit(np.logical_and.reduce, (Slot(0), 0), [each], TRUTH)
+        self.nodes.append(truth_guard(every, inner.site))
 
     # values
 

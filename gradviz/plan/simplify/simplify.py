@@ -10,6 +10,7 @@ from typing import Any
 from gradviz.plan.program.operation import Meta, guard
 from gradviz.plan.simplify.algebra import RULES, folded, key_of
 from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, made_in
+from gradviz.plan.simplify.guards import has_guard
 
 HOISTED_NBYTES = 1 << 24  # what leaves a loop stays alive during it
 
@@ -69,8 +70,8 @@ class Simplifying:
 
     def shorter(self, node: Node, kept: list[Node]) -> list[Value] | None:
         """What the outputs are known to be; None if the node has to run."""
-        if node.function is guard:
-            return None
+        if node.function is guard and node.inputs[0].is_constant:
+            return node.outputs  # passed when it was captured, and so in every call
         rule = RULES.get(node.function)
         found = (rule(node) if rule is not None else None) or folded(node)
         if isinstance(found, list):
@@ -130,9 +131,7 @@ def hoisted(node: Node) -> list[Node]:
     inside = made_in(node)
     out, stay = [], []
     for inner in loop.nodes:
-        steady = inner.function is not guard and all(
-            v not in inside and (v.moving is None or v.moving[0] is not node) for v in inputs_of(inner)
-        )
+        steady = all(v not in inside and (v.moving is None or v.moving[0] is not node) for v in inputs_of(inner))
         if steady and sum(nbytes(v.meta) for v in inner.outputs) <= HOISTED_NBYTES:
             out.append(inner)
             inside.difference_update(inner.outputs)
@@ -185,7 +184,3 @@ def prune(node: Node, wanted: set[Value]) -> bool:
     loop.carried = [c for c in loop.carried if c in carried]
     loop.nodes = live_nodes
     return True
-
-
-def has_guard(node: Node) -> bool:
-    return node.function is guard or (node.loop is not None and any(map(has_guard, node.loop.nodes)))
