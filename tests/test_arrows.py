@@ -13,14 +13,14 @@ ROOT = Path(__file__).resolve().parent.parent
 # A file may import from its own part and from the parts before it. Above the public names (__init__) stand the
 # programs of the demo, written as a user would, and the command line that runs them.
 PARTS = (
-    "version", "errors", "compiled", "devices", "record", "engine", "rules", "transforms", "numpy", "scipy", "optim", "plan",
+    "version", "errors", "words", "compiled", "devices", "record", "engine", "rules", "transforms", "numpy", "scipy", "optim", "plan",
     "solvers", "graph", "findings", "report", "notebook", "__init__", "demo", "cli", "__main__",
 )  # fmt: skip
 
 # These read recordings, which may come from another machine: they know nothing of how one is made.
 ONLY = {
-    "graph": {"version", "errors", "record", "graph"},
-    "findings": {"version", "errors", "record", "graph", "findings"},
+    "graph": {"version", "errors", "words", "record", "graph"},
+    "findings": {"version", "errors", "words", "record", "graph", "findings"},
 }
 
 # The same within `gradviz.plan`; on top of all stand its own files, `compile` first.

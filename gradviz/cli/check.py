@@ -15,7 +15,7 @@ from gradviz.graph.compare import Change
 from gradviz.graph.memory import memory
 from gradviz.record.events import Kind
 from gradviz.report.profile import Profile, compare, load
-from gradviz.report.units import count_text, nbytes_text
+from gradviz.words import count_text, nbytes_text
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 

@@ -18,7 +18,7 @@ from gradviz.errors import MissingPackageError
 from gradviz.report.profile import Profile, compare
 from gradviz.report.recording import profile
 from gradviz.report.terminal import Paper
-from gradviz.report.units import count_text, duration_text
+from gradviz.words import count_text, duration_text
 
 VERSIONS = ("as_written", "by_gradviz")
 

@@ -7,9 +7,9 @@ import numpy as np
 from gradviz.findings.copies import Copies, copies, needed
 from gradviz.findings.evidence import Group, groups, statement
 from gradviz.findings.finding import Finding
-from gradviz.findings.words import bytes_text, times_text
 from gradviz.record.events import Answer, Reason
 from gradviz.record.trace import Trace
+from gradviz.words import nbytes_text, times_text
 
 KIND = "broadcast_made_real"
 _TIMES = 8
@@ -40,8 +40,8 @@ def _finding(trace: Trace, every: Copies, rows: np.ndarray, group: Group) -> Fin
         group,
         buffers=every.target[rows][every.target[rows] >= 0],
         confidence=0.8,
-        title=f"{group.name} writes {bytes_text(part) if part else 'a broadcast view'} out as "
-        f"{bytes_text(every.nbytes[rows].max())}, {times_text(len(group))}",
+        title=f"{group.name} writes {nbytes_text(part) if part else 'a broadcast view'} out as "
+        f"{nbytes_text(every.nbytes[rows].max())}, {times_text(len(group))}",
         reason="The same values are repeated in memory, and read from there again.",
         remedy="Leave it small: operations broadcast by themselves, and np.broadcast_to repeats without memory.",
         before="wide = np.repeat(b[None], len(x), axis=0)\ny = x + wide",

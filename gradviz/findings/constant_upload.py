@@ -6,9 +6,9 @@ import numpy as np
 
 from gradviz.findings.evidence import Group, groups, statement, took_ns
 from gradviz.findings.finding import Finding
-from gradviz.findings.words import bytes_text, times_text
 from gradviz.record.events import Answer, Direction, Reason
 from gradviz.record.trace import Trace
+from gradviz.words import nbytes_text, times_text
 
 KIND = "constant_upload"
 _REPEATS = 3
@@ -53,7 +53,7 @@ def _finding(trace: Trace, same_array: bool, group: Group) -> Finding:
         KIND,
         group,
         confidence=0.9 if same_array else 0.6,
-        title=f"{what} of {bytes_text(group.cost_nbytes / len(group))} is moved to the device {times_text(len(group))}",
+        title=f"{what} of {nbytes_text(group.cost_nbytes / len(group))} is moved to the device {times_text(len(group))}",
         reason="Host data meets device arrays in every turn, and is uploaded for it each time.",
         remedy="Upload it once, before the loop.",
         before="for step in range(n):\n    y = x[[0, 2, 1]]",

@@ -7,9 +7,9 @@ import numpy as np
 from gradviz.findings.copies import copies
 from gradviz.findings.evidence import Group, groups, statement
 from gradviz.findings.finding import Finding
-from gradviz.findings.words import bytes_text, many_text
 from gradviz.record.events import Reason
 from gradviz.record.trace import Trace
+from gradviz.words import count_text, nbytes_text
 
 KIND = "copy_of_a_copy"
 
@@ -33,14 +33,14 @@ def find(trace: Trace) -> list[Finding]:
 
 
 def _finding(trace: Trace, middle: np.ndarray, first: np.ndarray, group: Group) -> Finding:
-    size = bytes_text(group.cost_nbytes / len(group))
+    size = nbytes_text(group.cost_nbytes / len(group))
     return statement(
         trace,
         KIND,
         group,
         buffers=middle,
         events=np.concatenate([group.events, first]),
-        title=f"{many_text(len(group), 'copy', 'copies')} of {size} copied again at once",
+        title=f"{count_text(len(group), 'copy', 'copies')} of {size} copied again at once",
         reason="The array in the middle was written once, read once and dropped.",
         remedy="Make one copy that does both: the right order, dtype and memory at once.",
         before="a = x.T.copy()  # in a function\nb = a.copy()",

@@ -11,9 +11,9 @@ import numpy as np
 from gradviz.findings.copies import Copies, copies, needed
 from gradviz.findings.evidence import Group, groups, statement
 from gradviz.findings.finding import Finding
-from gradviz.findings.words import bytes_text, many_text, time_text
 from gradviz.record.events import Answer, Kind, Reason
 from gradviz.record.trace import Trace
+from gradviz.words import count_text, duration_text, nbytes_text
 
 KIND = "defensive_copy"
 _FOR_SAFETY = (Reason.EXPLICIT, Reason.DEFENSIVE)
@@ -61,7 +61,7 @@ def _needed(trace: Trace, every: Copies, rows: np.ndarray, reader: int, group: G
         harmless=True,
         title=f"{_count(group)} needed, because {_because(trace, every, int(rows[0]), reader)}",
         reason="Without this a value that is still in use would have been overwritten. The time it took in all: "
-        f"{time_text(group.cost_ns)}.",
+        f"{duration_text(group.cost_ns)}.",
         remedy="Nothing to repair; to save the memory, make a new value instead of writing over the old one.",
         before="y = np.sin(x)\nx *= 2",
         after="y = np.sin(x)\nx = x * 2",
@@ -70,7 +70,7 @@ def _needed(trace: Trace, every: Copies, rows: np.ndarray, reader: int, group: G
 
 
 def _count(group: Group) -> str:
-    return f"{many_text(len(group), 'copy', 'copies')} of {bytes_text(group.cost_nbytes / len(group))}"
+    return f"{count_text(len(group), 'copy', 'copies')} of {nbytes_text(group.cost_nbytes / len(group))}"
 
 
 def _because(trace: Trace, every: Copies, row: int, reader: int) -> str:

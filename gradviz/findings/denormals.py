@@ -10,8 +10,8 @@ import numpy as np
 from gradviz.findings.evidence import Group, groups, statement
 from gradviz.findings.finding import Finding
 from gradviz.findings.pullbacks import pullback_ns
-from gradviz.findings.words import times_text
 from gradviz.record.trace import Trace
+from gradviz.words import times_text
 
 KIND = "denormals"
 _PART = 0.5

@@ -10,10 +10,10 @@ import numpy as np
 from gradviz.findings.evidence import Group, groups, statement
 from gradviz.findings.finding import Finding
 from gradviz.findings.pullbacks import pullback_ns
-from gradviz.findings.words import bytes_text, times_text
 from gradviz.graph.timeline import enclosing_span
 from gradviz.record.events import State
 from gradviz.record.trace import Trace
+from gradviz.words import nbytes_text, times_text
 
 KIND = "dense_zeros"
 _SPARSE = 16  # the whole is at least so many times the part
@@ -51,10 +51,10 @@ def _finding(trace: Trace, rows: np.ndarray, repeats: int, group: Group) -> Find
         KIND,
         group,
         buffers=buffers[buffers >= 0],
-        title=f"pullback of {group.name} makes {bytes_text(whole)} of zeros for {bytes_text(part)}, "
+        title=f"pullback of {group.name} makes {nbytes_text(whole)} of zeros for {nbytes_text(part)}, "
         f"{times_text(len(group))}{growth}",
         reason="Each call reads a part of one array, and its pullback answers with a whole array: "
-        f"{bytes_text(group.cost_nbytes)} of zeros were filled, then added up.",
+        f"{nbytes_text(group.cost_nbytes)} of zeros were filled, then added up.",
         remedy="Read the part by plain indexing: its cotangent stays a part, and is added in place to one buffer.",
         before="def pick_to_p(ct, p, i):\n    g = np.zeros_like(p); g[i] = ct; return g",
         after="for i in range(len(p)):\n    value = value * x + p[i]",

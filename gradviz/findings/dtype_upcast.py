@@ -6,9 +6,9 @@ import numpy as np
 
 from gradviz.findings.evidence import Group, groups, statement, took_ns
 from gradviz.findings.finding import Finding
-from gradviz.findings.words import bytes_text, times_text
 from gradviz.record.events import Kind, Use
 from gradviz.record.trace import Trace
+from gradviz.words import nbytes_text, times_text
 
 KIND = "dtype_upcast"
 _WIDTH = {"float16": 2, "float32": 4, "complex64": 4, "float64": 8, "complex128": 8}
@@ -50,7 +50,7 @@ def _finding(trace: Trace, buffers: np.ndarray, group: Group) -> Finding:
         confidence=0.8,
         title=f"{group.name} turns single into double precision, {times_text(len(group))}",
         reason="One operand is of double precision, so the result is too: "
-        f"{bytes_text(group.cost_nbytes)} more here, and twice the memory and time in all that follows.",
+        f"{nbytes_text(group.cost_nbytes)} more here, and twice the memory and time in all that follows.",
         remedy="Give the operand the dtype of the array. Python numbers adopt it; np.float64 values do not.",
         before="half = np.float64(0.5)\ny = x * half",
         after="half = 0.5\ny = x * half",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from gradviz.findings.words import bytes_text, time_text
+from gradviz.words import duration_text, nbytes_text
 
 Severity = Literal["high", "medium", "low"]
 
@@ -63,7 +63,7 @@ class Finding:
         return asdict(self) | {"events": list(self.events), "buffers": list(self.buffers)}
 
     def __str__(self) -> str:
-        time = f"{time_text(self.cost_ns)} ({self.share:.0%})" if self.cost_ns else ""
-        nbytes = bytes_text(self.cost_nbytes) if self.cost_nbytes else ""
+        time = f"{duration_text(self.cost_ns)} ({self.share:.0%})" if self.cost_ns else ""
+        nbytes = nbytes_text(self.cost_nbytes) if self.cost_nbytes else ""
         cost = "harmless now" if self.harmless else ", ".join(filter(None, (time, nbytes)))
         return "  ".join(filter(None, (self.kind, cost, self.where, self.title)))

@@ -7,9 +7,9 @@ import numpy as np
 from gradviz.findings.copies import Copies, copies
 from gradviz.findings.evidence import Group, groups, statement
 from gradviz.findings.finding import Finding
-from gradviz.findings.words import bytes_text, times_text
 from gradviz.record.events import Reason
 from gradviz.record.trace import Trace
+from gradviz.words import nbytes_text, times_text
 
 KIND = "layout_copy"
 
@@ -39,7 +39,7 @@ def _finding(trace: Trace, every: Copies, rows: np.ndarray, group: Group) -> Fin
         buffers=every.target[rows][every.target[rows] >= 0],
         title=f"{group.name} copies {what} into contiguous memory {times_text(len(group))}",
         reason="The rows do not lie one after the other as the consumer needs them: "
-        f"{bytes_text(group.cost_nbytes)} were copied only to change that.",
+        f"{nbytes_text(group.cost_nbytes)} were copied only to change that.",
         remedy="Change the layout once, before the loop, or keep the array in the order in which it is used.",
         before="for x in xs:\n    y = np.reshape(w.T, -1) * x",
         after="flat = np.reshape(w.T, -1)\nfor x in xs: y = flat * x",

@@ -6,10 +6,10 @@ import numpy as np
 
 from gradviz.findings.evidence import LEAST_NBYTES, Group, statement
 from gradviz.findings.finding import Finding
-from gradviz.findings.words import bytes_text, many_text
 from gradviz.graph.memory import Holder, holders, memory
 from gradviz.record.events import Role
 from gradviz.record.trace import Trace
+from gradviz.words import count_text, nbytes_text
 
 KIND = "peak_memory"
 _PART = 0.25
@@ -67,8 +67,8 @@ def _held(trace: Trace, holder: Holder, peak_nbytes: int) -> Finding:
         group,
         buffers=holder.buffers,
         count=len(holder.buffers),
-        title=f"{bytes_text(holder.nbytes)} of the peak of {bytes_text(peak_nbytes)} ({share:.0%}) are "
-        f"{many_text(len(holder.buffers), 'array')} of {_maker(holder)}",
+        title=f"{nbytes_text(holder.nbytes)} of the peak of {nbytes_text(peak_nbytes)} ({share:.0%}) are "
+        f"{count_text(len(holder.buffers), 'array')} of {_maker(holder)}",
         reason=f"{reason} Most memory was in use {_when(trace)}.",
         remedy=remedy,
         before=before,

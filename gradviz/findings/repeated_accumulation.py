@@ -10,10 +10,10 @@ import numpy as np
 
 from gradviz.findings.evidence import Group, groups, statement, took_ns
 from gradviz.findings.finding import Finding
-from gradviz.findings.words import bytes_text, times_text
 from gradviz.graph.timeline import enclosing_span
 from gradviz.record.events import Kind, Reason, Role, Use
 from gradviz.record.trace import Trace
+from gradviz.words import nbytes_text, times_text
 
 KIND = "repeated_accumulation"
 _TERMS = 3
@@ -47,7 +47,7 @@ def _cotangents(trace: Trace, buffers: np.ndarray, group: Group) -> Finding:
         confidence=0.8,
         title=f"cotangents of {group.name} are added into a new array {times_text(len(group))}",
         reason="What arrives for one variable is held by somebody else too, so each sum needs memory of its own: "
-        f"{bytes_text(group.cost_nbytes)} in all.",
+        f"{nbytes_text(group.cost_nbytes)} in all.",
         remedy="Let pullbacks return fresh arrays that they do not keep, so that gradviz adds in place.",
         before="cache['ct'] = ct * w\nreturn cache['ct']",
         after="return ct * w",
@@ -95,7 +95,7 @@ def _program(trace: Trace, buffers: np.ndarray, group: Group) -> Finding:
         confidence=0.8,
         title=f"a sum makes a new array for each of {len(group):,} terms",
         reason="The old sum is read only by the next one, so its memory could have been written to: "
-        f"{bytes_text(group.cost_nbytes)} were allocated instead.",
+        f"{nbytes_text(group.cost_nbytes)} were allocated instead.",
         remedy="Add in place; gradviz keeps a copy only where a pullback needs the old value.",
         before="for term in terms:\n    total = total + term",
         after="for term in terms:\n    total += term",

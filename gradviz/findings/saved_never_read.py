@@ -9,9 +9,9 @@ import numpy as np
 
 from gradviz.findings.evidence import Group, backward, groups, statement
 from gradviz.findings.finding import Finding
-from gradviz.findings.words import bytes_text
 from gradviz.record.events import Role, Use
 from gradviz.record.trace import Trace
+from gradviz.words import nbytes_text
 
 KIND = "saved_never_read"
 
@@ -36,7 +36,7 @@ def _finding(trace: Trace, buffers: np.ndarray, group: Group) -> Finding:
         KIND,
         group,
         buffers=buffers,
-        title=f"{group.name} keeps {bytes_text(group.cost_nbytes)} for a pullback that never runs",
+        title=f"{group.name} keeps {nbytes_text(group.cost_nbytes)} for a pullback that never runs",
         reason="Its result does not reach the value that is differentiated, so nothing ever asks for its cotangent.",
         remedy="Compute it outside of the differentiated function, or take it off the tape with gv.stop_gradient.",
         before="monitor = np.exp(x)\nreturn np.sum(x)",

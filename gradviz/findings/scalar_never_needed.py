@@ -14,8 +14,8 @@ from gradviz.findings.evidence import Group
 from gradviz.findings.finding import Finding
 from gradviz.findings.pullbacks import part_ns
 from gradviz.findings.waits import trigger_text, wait_findings, waits
-from gradviz.findings.words import many_text
 from gradviz.record.trace import Trace
+from gradviz.words import count_text
 
 KIND = "scalar_never_needed"
 
@@ -29,7 +29,7 @@ def find(trace: Trace) -> list[Finding]:
     work_ns = np.where(pullback >= 0, part_ns(trace)[pullback], 0)
 
     def in_pullback(group: Group, cost: str) -> dict[str, Any]:
-        scalars = many_text(len(group) / len(np.unique(pullback[group.rows])), "scalar")
+        scalars = count_text(len(group) / len(np.unique(pullback[group.rows])), "scalar")
         return {
             "title": f"pullback of {group.name} reads {scalars} back per call, for cotangents that nobody needs",
             "reason": f"{trigger_text(trigger[group.rows])} reads cotangents of inputs that nobody differentiates; the "
@@ -45,7 +45,7 @@ def find(trace: Trace) -> list[Finding]:
         if (pullback[group.rows] >= 0).all():
             return in_pullback(group, cost)
         return {
-            "title": f"{many_text(len(group), 'value')} read back from the device and never used",
+            "title": f"{count_text(len(group), 'value')} read back from the device and never used",
             "reason": f"{trigger_text(trigger[group.rows])} waits for the device; its result is dropped. {cost}",
             "remedy": "Leave the read out, or read when the value is printed.",
             "before": "value = float(loss)\nw = w - rate * g",

@@ -9,9 +9,9 @@ import numpy as np
 from gradviz.findings.evidence import Group, backward, inside
 from gradviz.findings.finding import Finding
 from gradviz.findings.waits import SIZE_TRIGGERS, trigger_text, wait_findings, waits
-from gradviz.findings.words import times_text
 from gradviz.record.events import Kind
 from gradviz.record.trace import Trace
+from gradviz.words import times_text
 
 KIND = "shape_sync"
 

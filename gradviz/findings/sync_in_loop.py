@@ -9,8 +9,8 @@ import numpy as np
 from gradviz.findings.evidence import Group
 from gradviz.findings.finding import Finding
 from gradviz.findings.waits import SIZE_TRIGGERS, trigger_text, wait_findings, waits
-from gradviz.findings.words import times_text
 from gradviz.record.trace import Trace
+from gradviz.words import times_text
 
 KIND = "sync_in_loop"
 _TURNS = 3

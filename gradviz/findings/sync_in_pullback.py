@@ -13,8 +13,8 @@ import numpy as np
 from gradviz.findings.evidence import Group
 from gradviz.findings.finding import Finding
 from gradviz.findings.waits import trigger_text, wait_findings, waits
-from gradviz.findings.words import many_text
 from gradviz.record.trace import Trace
+from gradviz.words import count_text
 
 KIND = "sync_in_pullback"
 
@@ -28,7 +28,7 @@ def find(trace: Trace) -> list[Finding]:
     def texts(group: Group, cost: str) -> dict[str, Any]:
         per_call = len(group) / len(np.unique(pullback[group.rows]))
         return {
-            "title": f"pullback of {group.name} waits for the device {many_text(per_call, 'time')} per call",
+            "title": f"pullback of {group.name} waits for the device {count_text(per_call, 'time')} per call",
             "reason": f"{trigger_text(trigger[group.rows])} needs values that the device has yet to compute. {cost}",
             "remedy": "Leave the value on the device, where a 0-d array does all that a number does.",
             "before": "scale = float(np.vdot(ct, out))\nreturn ct * scale",

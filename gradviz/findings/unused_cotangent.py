@@ -8,9 +8,9 @@ from gradviz.findings.evidence import Group, groups, statement
 from gradviz.findings.finding import Finding
 from gradviz.findings.pullbacks import part_ns
 from gradviz.findings.waits import SCALAR_NBYTES, waits
-from gradviz.findings.words import bytes_text, many_text, times_text
 from gradviz.record.events import Answer
 from gradviz.record.trace import Trace
+from gradviz.words import count_text, nbytes_text, times_text
 
 KIND = "unused_cotangent"
 
@@ -30,7 +30,7 @@ def find(trace: Trace) -> list[Finding]:
 
 def _finding(trace: Trace, buffers: np.ndarray, group: Group) -> Finding:
     pullbacks = len(np.unique(group.events))
-    cotangents = many_text(len(group) / pullbacks, "cotangent")
+    cotangents = count_text(len(group) / pullbacks, "cotangent")
     return statement(
         trace,
         KIND,
@@ -39,7 +39,7 @@ def _finding(trace: Trace, buffers: np.ndarray, group: Group) -> Finding:
         confidence=0.7,
         title=f"pullback of {group.name} makes {cotangents} per call that nobody asked for, {times_text(pullbacks)}",
         reason="It makes the cotangents of several inputs together, also of inputs that are not being differentiated: "
-        f"{bytes_text(group.cost_nbytes)} were computed and dropped.",
+        f"{nbytes_text(group.cost_nbytes)} were computed and dropped.",
         remedy="Write one pullback for each input; gradviz calls only those that are needed.",
         before="@affine.pullback('x', 'w')\ndef back(ct, x, w): return ct @ w.T, x.T @ ct",
         after="@affine.pullback\ndef affine_to_x(ct, w): return ct @ w.T",

@@ -11,9 +11,9 @@ import numpy as np
 from gradviz.findings.evidence import Group, groups, inside, least, statement
 from gradviz.findings.finding import Finding
 from gradviz.findings.replay import Replay
-from gradviz.findings.words import list_text, time_text
 from gradviz.record.events import Answer, Kind, Trigger
 from gradviz.record.trace import Trace
+from gradviz.words import duration_text, list_text
 
 SCALAR_NBYTES = 64
 _MOST_GROUPS = 8  # each is replayed, at 0.5 µs for every wait of the run
@@ -86,7 +86,9 @@ def wait_findings(
     made = []
     for group, saved in zip(found, saved_ns, strict=True):
         idle, waited = idle_ns[group.rows].sum(), wait_ns[group.rows].sum()
-        cost = f"The host waited {time_text(waited)} in all, and the device then stood idle for {time_text(idle)}."
+        cost = (
+            f"The host waited {duration_text(waited)} in all, and the device then stood idle for {duration_text(idle)}."
+        )
         saved += int(work_ns[group.rows].sum()) if work_ns is not None else 0
         harmless = saved < least(trace)[0]
         if harmless:

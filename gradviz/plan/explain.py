@@ -15,6 +15,7 @@ from gradviz.plan.run.place import Placement
 from gradviz.plan.run.run import members
 from gradviz.plan.simplify.algebra import full
 from gradviz.plan.simplify.products import product
+from gradviz.words import count_text, nbytes_text
 
 if TYPE_CHECKING:
     from gradviz.plan.plan import Plan
@@ -63,7 +64,9 @@ class Memory(NamedTuple):
 
     def __str__(self) -> str:
         parts = zip(("arena", "scratch", "results", "made by NumPy"), self, strict=True)
-        return f"{size(self.peak_nbytes)} at the peak: " + ", ".join(f"{size(n)} {name}" for name, n in parts if n)
+        return f"{nbytes_text(self.peak_nbytes)} at the peak: " + ", ".join(
+            f"{nbytes_text(n)} {name}" for name, n in parts if n
+        )
 
 
 class Explanation(NamedTuple):
@@ -87,7 +90,7 @@ class Explanation(NamedTuple):
         rows += [(str(n + 1), *cells(line)) for n, line in enumerate(self.lines)]
         widths = [max(len(row[c]) for row in rows) for c in range(6)]
         table = ["  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        copies = [f"  {size(n)}: {reason}{f'  ({site})' if site else ''}" for n, reason, site in self.copies]
+        copies = [f"  {nbytes_text(n)}: {reason}{f'  ({site})' if site else ''}" for n, reason, site in self.copies]
         return "\n".join(
             [self.head, *table, f"copies that are left: {len(copies) or 'none'}", *copies, f"memory: {self.memory}"]
         )
@@ -106,7 +109,7 @@ class Explanation(NamedTuple):
             for n, line in enumerate(self.lines)
         )
         copies = "".join(
-            f"<li>{size(n)}: {html.escape(reason)} {html.escape(site)}</li>" for n, reason, site in self.copies
+            f"<li>{nbytes_text(n)}: {html.escape(reason)} {html.escape(site)}</li>" for n, reason, site in self.copies
         )
         return (
             f"<p>{html.escape(self.head)}</p><table><tr>{head}</tr>{body}</table><p>copies that are left: {len(self.copies) or 'none'}</p>"
@@ -116,16 +119,7 @@ class Explanation(NamedTuple):
 
 def cells(line: Line) -> tuple[str, ...]:
     jobs = f" × {line.jobs}" if line.jobs > 1 else ""
-    return line.kind, line.what, f"{line.where}{jobs}", size(line.nbytes), line.site
-
-
-def size(nbytes: float) -> str:
-    """Bytes for people."""
-    for unit in ("B", "KiB", "MiB"):
-        if nbytes < 1024:
-            return f"{nbytes:.3g} {unit}" if unit != "B" else f"{int(nbytes)} B"
-        nbytes /= 1024
-    return f"{nbytes:.3g} GiB"
+    return line.kind, line.what, f"{line.where}{jobs}", nbytes_text(line.nbytes), line.site
 
 
 def explain(plan: Plan, line: Callable[[int], str]) -> Explanation:
@@ -142,7 +136,7 @@ def explain(plan: Plan, line: Callable[[int], str]) -> Explanation:
     )
     captured = len(plan.program.rows) - len(plan.program.inputs)
     head = (
-        f"{len(lines)} steps ({count}) for {captured} rows of {plan.calls} captured calls; "
+        f"{count_text(len(lines), 'step')} ({count}) for {captured} rows of {plan.calls} captured calls; "
         f"kernels compiled in {plan.compile_ns / 1e6:.3g} ms"
     )
     copies = [(c.nbytes, c.reason, place(c.site)) for c in plan.placement.copies]

@@ -15,7 +15,7 @@ from gradviz.report.palette import KIND_COLOURS, ROLE_COLOURS
 from gradviz.report.plain import plain
 from gradviz.report.text import recording_text, simulated_text
 from gradviz.report.ticks import size_tick, ticks
-from gradviz.report.units import count_text, duration_text, nbytes_text
+from gradviz.words import count_text, duration_text, nbytes_text
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

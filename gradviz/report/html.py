@@ -19,8 +19,8 @@ from gradviz.report.page import document, escaped
 from gradviz.report.svg_memory import memory_svg
 from gradviz.report.svg_timeline import WINDOW_EVENTS, telling_window, timeline_svg
 from gradviz.report.text import recording_text, simulated_text
-from gradviz.report.units import count_text, duration_text, nbytes_text, share_text
 from gradviz.version import __version__
+from gradviz.words import count_text, duration_text, nbytes_text, share_text
 
 FRAGMENT_LIMIT_NBYTES = 2_000_000
 

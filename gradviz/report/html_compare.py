@@ -6,7 +6,7 @@ from gradviz.graph.compare import Change, Difference, Total
 from gradviz.report.html import framed, section, table
 from gradviz.report.page import document, escaped
 from gradviz.report.text import change_text, signed, total_text
-from gradviz.report.units import count_text, duration_text, nbytes_text
+from gradviz.words import count_text, duration_text, nbytes_text
 
 _TITLE = "gradviz comparison"
 

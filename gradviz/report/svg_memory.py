@@ -10,7 +10,7 @@ from gradviz.graph.memory import Memory
 from gradviz.record.events import Role
 from gradviz.report.page import escaped
 from gradviz.report.ticks import size_tick, ticks, time_tick
-from gradviz.report.units import duration_text, nbytes_text
+from gradviz.words import duration_text, nbytes_text
 
 _WIDTH_PX = 1080
 _HEIGHT_PX = 210

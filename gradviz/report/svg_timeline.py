@@ -14,7 +14,7 @@ from gradviz.record.trace import Trace
 from gradviz.report.page import escaped
 from gradviz.report.plain import clipped, plain
 from gradviz.report.ticks import ticks, time_tick
-from gradviz.report.units import count_text, duration_text
+from gradviz.words import count_text, duration_text
 
 _WIDTH_PX = 1080
 _LEFT_PX = 130

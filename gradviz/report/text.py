@@ -16,7 +16,7 @@ from gradviz.record.trace import Trace
 from gradviz.report.finding_json import findings_of
 from gradviz.report.plain import clipped, plain, shown_width
 from gradviz.report.terminal import Column, Paper, Style, bar, chart
-from gradviz.report.units import count_text, duration_text, nbytes_text, share_text
+from gradviz.words import count_text, duration_text, nbytes_text, share_text
 
 _SEVERITY_STYLE: dict[str, Style] = {"high": "red", "medium": "yellow", "low": "cyan"}
 _CHART_ROWS = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradviz.report.units import duration_text, nbytes_text
+from gradviz.words import duration_text, nbytes_text
 
 
 def ticks(whole: float, most: int, base: int = 10) -> list[float]:

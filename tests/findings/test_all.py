@@ -195,6 +195,6 @@ def test_a_finding_in_one_line():
         maker.wait(100)
     (finding,) = find_all(maker.trace())
     assert str(finding).startswith(
-        "peak_memory  8 MiB  train.py:3  8 MiB of the peak of 8 MiB (100%) are 8 arrays of tanh"
+        "peak_memory  8.00 MiB  train.py:3  8.00 MiB of the peak of 8.00 MiB (100%) are 8 arrays of tanh"
     )
     assert np.isclose(finding.share, 0)

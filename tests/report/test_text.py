@@ -8,7 +8,7 @@ from gradviz.graph.compare import compare
 from gradviz.record.trace import Trace
 from gradviz.report.plain import shown_width
 from gradviz.report.text import change_text, comparison_text, recording_text, signed, simulated_text, summary
-from gradviz.report.units import duration_text
+from gradviz.words import duration_text
 from tests.report.findings import HARMLESS, ODD, SYNC, WRONG
 from tests.traces import ODD_NAMES, long_trace, made_trace
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradviz.report.ticks import size_tick, ticks, time_tick
-from gradviz.report.units import count_text, duration_text, nbytes_text, share_text
+from gradviz.words import count_text, duration_text, list_text, nbytes_text, share_text, times_text
 
 
 @pytest.mark.parametrize(
@@ -43,12 +42,10 @@ def test_counts_and_shares():
     assert [share_text(share) for share in (0, 0.004, 0.574, 1)] == ["0 %", "<1 %", "57 %", "100 %"]
 
 
-def test_ticks_are_round_and_few():
-    assert ticks(9.8, 5) == [0, 2, 4, 6, 8]
-    assert ticks(3000, 4, base=2) == [0, 1024, 2048]
-    assert ticks(1, 8) == [0, 1]
-    for whole in (3, 7e3, 4.2e8, 9.9e12):
-        assert 3 <= len(ticks(whole, 8)) <= 9
-    assert (time_tick(0), time_tick(2e6), time_tick(1.5e9), size_tick(0), size_tick(4 << 20)) == (
-        "0", "2 ms", "1.50 s", "0", "4 MiB",
-    )  # fmt: skip
+def test_counts_in_words():
+    assert [times_text(n) for n in (1, 2, 1234)] == ["once", "twice", "1,234 times"]
+    assert (count_text(2.5, "scalar"), list_text(["a"]), list_text(["a", "b", "c"])) == (
+        "2.5 scalars",
+        "a",
+        "a, b and c",
+    )

@@ -1,6 +1,8 @@
-"""How a quantity is written for people."""
+"""How quantities are written for people."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 _DURATIONS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -36,16 +38,40 @@ def nbytes_text(nbytes: float) -> str:
     return f"{nbytes:.0f} B"
 
 
-def count_text(count: int, one: str = "", many: str = "") -> str:
+def count_text(count: float, one: str = "", many: str = "") -> str:
     """A number with separators, and the word for so many of a thing.
 
     Examples
     --------
-    >>> count_text(12304), count_text(1, "copy", "copies"), count_text(2, "sync")
-    ('12,304', '1 copy', '2 syncs')
+    >>> count_text(12304), count_text(1, "copy", "copies"), count_text(2, "sync"), count_text(2.5, "scalar")
+    ('12,304', '1 copy', '2 syncs', '2.5 scalars')
     """
+    number = f"{count:,.0f}" if count == int(count) else f"{count:,.1f}"
     word = one if count == 1 else many or (one and one + "s")
-    return f"{count:,} {word}".rstrip()
+    return f"{number} {word}".rstrip()
+
+
+def times_text(count: int) -> str:
+    """How often.
+
+    Examples
+    --------
+    >>> [times_text(n) for n in (1, 2, 12_000)]
+    ['once', 'twice', '12,000 times']
+    """
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
+def list_text(names: Iterable[str]) -> str:
+    """Names in a row.
+
+    Examples
+    --------
+    >>> list_text(["float", "item", "bool"])
+    'float, item and bool'
+    """
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def share_text(share: float) -> str:
