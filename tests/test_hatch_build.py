@@ -38,7 +38,7 @@ def hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     (tmp_path / "gradviz" / "slots.h").write_text("")
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "SOURCES", [source])
-    monkeypatch.setattr(module, "HEADER", tmp_path / "gradviz" / "slots.h")
+    monkeypatch.setattr(module, "HEADERS", [tmp_path / "gradviz" / "slots.h"])
     return module
 
 
@@ -143,7 +143,7 @@ def test_a_source_is_compiled_when_it_is_new(hook: ModuleType, wheel: Callable[[
     os.utime(made, (2e9, 2e9))
     wheel()
     assert made.stat().st_mtime == 2e9
-    os.utime(hook.HEADER, (3e9, 3e9))
+    os.utime(hook.HEADERS[0], (3e9, 3e9))
     wheel()
     assert made.stat().st_mtime < 2e9
 

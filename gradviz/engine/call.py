@@ -1,4 +1,7 @@
-"""How a call is run and recorded: find the innermost tape among the inputs, compute one level below it, write one record."""
+"""How a call is run and recorded: find the innermost tape among the inputs, compute one level below it, write one record.
+
+The ordinary cases, `call_one` and `call_two`, exist compiled as well, in call.c.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.compiled import compiled
 from gradviz.engine.array import Array, View, can_be_shared, constant, strip
 from gradviz.engine.constants import copied, keep
 from gradviz.engine.cotangent import Picked
@@ -105,7 +109,7 @@ def call_one(tape: Tape, rule: Rule, first: Array, arguments: tuple[Any, ...]) -
         out = rule.run(*values)
     else:
         saves = 0 if rule.outputs else rule.variant((rule.inputs, False)).saves & ~2  # the second argument is an option
-        out = recorder.call(rule.name, rule.run, values, saves=saves)
+        out = recorder.call(rule.name, rule.run, values, 0, saves)
     if rule.outputs and isinstance(out, (tuple, list)):
         return remember(tape, rule, arguments, list(values), out, rule.inputs, [first.index], [])
     variant = rule.variant((rule.inputs, not alike(rule, value, out)))
@@ -133,9 +137,8 @@ def call_two(rule: Rule, x: Any, y: Any) -> Any:
     if recorder is None:
         out = rule.run(a, b)
     else:
-        out = recorder.call(
-            rule.name, rule.run, (a, b), saves=rule.variant((tuple(rule.inputs[k] for k in key), False)).saves
-        )
+        saves = rule.variant((tuple(rule.inputs[k] for k in key), False)).saves
+        out = recorder.call(rule.name, rule.run, (a, b), 0, saves)
     dtype = getattr(out, "dtype", None)
     fitted = (x_traced and a.dtype != dtype) or (y_traced and b.dtype != dtype)
     variant = rule.variant((tuple(rule.inputs[k] for k in key), fitted))
@@ -350,3 +353,9 @@ def full_name(function: Any) -> str:
         module for module in ("numpy", "scipy.special") if getattr(sys.modules.get(module), name, None) is function
     )
     return ".".join((*homes, name))
+
+
+core = compiled(__name__)
+if core is not None:
+    core.know(Array, View, Tape, Rule, call, alike, looks_at, keep)
+    call = core.call

@@ -129,8 +129,8 @@ class Rule:
         self.function = function
         self.name = name or getattr(function, "__name__", str(function))
         self.constant = frozenset(constant)
-        self.view, self.elementwise, self.linear = view, elementwise, linear
-        self.sequence, self.outputs = sequence, outputs
+        self.view, self.elementwise, self.linear = bool(view), bool(elementwise), linear
+        self.sequence, self.outputs = sequence, bool(outputs)
         # one result, of the dtype of its operand: may take the paths of gradviz.engine.straight
         self.straight = elementwise and not outputs and keeps_kind(function)
         self.pullbacks: dict[str, Callable[..., Any]] = {}

@@ -7,25 +7,13 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <Python.h>
 #include <numpy/arrayobject.h>
-#include "../slots.h"
+#include "traced.h"
 
 /* ---- what straight.py knows too */
 
-static PyTypeObject *Array, *View, *Tape;
 static PyObject *SCALARS, *REALS, *CONSTANTS, *constant_array, *like;
 static PyArray_Descr *float64;
-static Py_ssize_t array_value, array_tape, array_index, tape_log, tape_open, tape_quick, tape_recorder;
-static PyObject *str_value, *str_tape, *str_index, *str_clock, *str_quick, *str_shape, *str_dtype, *str_call;
-
-/* A new reference to a slot of an Array; views find theirs by properties, which may look again. */
-static inline PyObject *field(PyObject *array, Py_ssize_t offset, PyObject *name)
-{
-    if (Py_IS_TYPE(array, Array))
-        return Py_XNewRef(AT(array, offset));
-    return PyObject_GetAttr(array, name);
-}
-
-static inline int is_array(PyObject *object) { return Py_IS_TYPE(object, Array) || Py_IS_TYPE(object, View); }
+static PyObject *str_clock, *str_quick, *str_shape, *str_dtype, *str_call;
 
 static inline int in_set(PyObject *set, PyTypeObject *type) { return PySet_Contains(set, (PyObject *)type); }
 
@@ -100,18 +88,12 @@ static PyObject *remember(PyObject *tape, PyObject *record, PyObject *out)
     if (record == NULL)
         return NULL;
     number = PyLong_FromSsize_t(PyList_GET_SIZE(log));
-    if (number != NULL && PyList_Append(log, record) == 0 && (array = Array->tp_alloc(Array, 0)) != NULL) {
-        AT(array, array_value) = Py_NewRef(out);
-        AT(array, array_tape) = Py_NewRef(tape);
-        AT(array, array_index) = Py_NewRef(number);
-    }
+    if (number != NULL && PyList_Append(log, record) == 0)
+        array = new_array(out, tape, number);
     Py_XDECREF(number);
     Py_DECREF(record);
     return array;
 }
-
-/* Whether a tape is one of ours that is open but watched; `tape.recorder` then is somebody. */
-static inline int watched(PyObject *tape) { return Py_IS_TYPE(tape, Tape) && AT(tape, tape_open) == Py_True; }
 
 static inline int quick(PyObject *tape) { return Py_IS_TYPE(tape, Tape) && AT(tape, tape_quick) == Py_True; }
 
@@ -171,7 +153,7 @@ static PyObject *unary(const Path *path, PyObject *self)
     if (tape == NULL || (x = field(self, array_value, str_value)) == NULL)
         goto end;
     int host = PyArray_CheckExact(x);
-    if (!quick(tape) && (!watched(tape) || !(host || in_set(SCALARS, Py_TYPE(x)))))
+    if (!quick(tape) && (!is_open(tape) || !(host || in_set(SCALARS, Py_TYPE(x)))))
         made = PyObject_CallOneArg(path->otherwise, self);
     else if ((index = field(self, array_index, str_index)) != NULL)
         made = quick(tape) ? run(path, tape, &path->one, index, x, NULL)
@@ -224,7 +206,7 @@ static PyObject *binary(const Path *path, PyObject *self, PyObject *other)
     if (tape == NULL || (x = field(self, array_value, str_value)) == NULL)
         goto end;
     int fast = quick(tape);
-    if (!fast && (path->reflected || !watched(tape) || !(PyArray_CheckExact(x) || in_set(SCALARS, Py_TYPE(x)))))
+    if (!fast && (path->reflected || !is_open(tape) || !(PyArray_CheckExact(x) || in_set(SCALARS, Py_TYPE(x)))))
         goto otherwise;
     if (PyFloat_CheckExact(other) || PyLong_CheckExact(other)) {
         if ((index = field(self, array_index, str_index)) == NULL)
@@ -424,14 +406,12 @@ static PyObject *new_answer(PyObject *module, PyObject *args)
 static PyObject *know(PyObject *module, PyObject *args)
 {
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOOOOOOO", &Array, &View, &Tape, &SCALARS, &REALS, &CONSTANTS, &constant_array, &like))
+    PyObject *array, *view, *tape;
+    if (!PyArg_ParseTuple(args, "OOOOOOOO", &array, &view, &tape, &SCALARS, &REALS, &CONSTANTS, &constant_array, &like))
         return NULL;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++)
         Py_INCREF(PyTuple_GET_ITEM(args, k));
-    if ((array_value = place_of(Array, "value")) < 0 || (array_tape = place_of(Array, "tape")) < 0 ||
-        (array_index = place_of(Array, "index")) < 0 || (tape_log = place_of(Tape, "log")) < 0 ||
-        (tape_open = place_of(Tape, "open")) < 0 || (tape_quick = place_of(Tape, "quick")) < 0 ||
-        (tape_recorder = place_of(Tape, "recorder")) < 0)
+    if (know_traced(array, view, tape) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -452,9 +432,6 @@ PyMODINIT_FUNC PyInit__straight(void)
 {
     import_array();
     float64 = PyArray_DescrFromType(NPY_DOUBLE);
-    str_value = PyUnicode_InternFromString("value");
-    str_tape = PyUnicode_InternFromString("tape");
-    str_index = PyUnicode_InternFromString("index");
     str_clock = PyUnicode_InternFromString("clock");
     str_quick = PyUnicode_InternFromString("quick");
     str_shape = PyUnicode_InternFromString("shape");

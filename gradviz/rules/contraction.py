@@ -28,7 +28,7 @@ def einsum(
     subscripts, arrays = _separated(operands)
     if len(arrays) == 2 and dtype is None:
         a, b = arrays
-        plan = _plan_of_two(subscripts, *_form(a), *_form(b))
+        plan = _plan_of_two(subscripts, _form(a), _form(b))
         if plan is not None:
             return multiplied(a, b, plan)
     labels, kept, path = _parsed(subscripts, tuple(_shape(a) for a in arrays))
@@ -41,16 +41,31 @@ def einsum(
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     a, b = (x if hasattr(x, "shape") else np.asarray(x) for x in (a, b))
     if hasattr(axes, "__iter__"):
-        ours, theirs = ((int(axis),) if np.ndim(axis) == 0 else tuple(int(k) for k in axis) for axis in axes)
+        ours, theirs = axes
+        ours, theirs = _listed(ours), _listed(theirs)
     else:
         n = len(a.shape)
         ours, theirs = tuple(range(n - int(axes), n)), tuple(range(int(axes)))
-    left, right, kept = _axes_named(a.shape, b.shape, ours, theirs)
-    plan = _plan_of_two(f"{left},{right}->{kept}", *_form(a), *_form(b))
+    (left, right, kept), plan = _plan_of_axes(ours, theirs, _form(a), _form(b))
     return pair(a, left, b, right, kept) if plan is None else multiplied(a, b, plan)
 
 
+def _listed(axis: Any) -> tuple[int, ...]:
+    """The axes of one operand, of which `numpy.tensordot` takes a single one as a number."""
+    if type(axis) is tuple:
+        return axis
+    return (int(axis),) if np.ndim(axis) == 0 else tuple(int(k) for k in axis)
+
+
 @lru_cache(maxsize=4096)
+def _plan_of_axes(
+    ours: tuple[int, ...], theirs: tuple[int, ...], a_form: Form, b_form: Form
+) -> tuple[tuple[str, str, str], Layout | None]:
+    """The labels of both operands and of the result, and what `_plan_of_two` finds."""
+    left, right, kept = _axes_named(a_form[0], b_form[0], ours, theirs)
+    return (left, right, kept), _plan_of_two(f"{left},{right}->{kept}", a_form, b_form)
+
+
 def _axes_named(
     a_shape: tuple[int, ...], b_shape: tuple[int, ...], ours: tuple[int, ...], theirs: tuple[int, ...]
 ) -> tuple[str, str, str]:
@@ -80,7 +95,10 @@ def _shape(a: Any) -> tuple[int, ...]:
     return a.shape if hasattr(a, "shape") else ()
 
 
-def _form(a: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+Form = tuple[tuple[int, ...], tuple[int, ...], int]
+
+
+def _form(a: Any) -> Form:
     """Shape, strides and bytes of an entry, by which plans are looked up."""
     a = bottom(a)
     return (a.shape, a.strides, a.itemsize) if hasattr(a, "shape") and a.shape else ((), (), 1)
@@ -195,16 +213,9 @@ def pair(a: Any, a_labels: str, b: Any, b_labels: str, kept: str) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _plan_of_two(
-    subscripts: Any,
-    a_shape: tuple[int, ...],
-    a_strides: tuple[int, ...],
-    a_itemsize: int,
-    b_shape: tuple[int, ...],
-    b_strides: tuple[int, ...],
-    b_itemsize: int,
-) -> Layout | None:
+def _plan_of_two(subscripts: Any, a_form: Form, b_form: Form) -> Layout | None:
     """The layout for an ordinary pair; None where an operand needs something first: a diagonal, a sum, axes of length one."""
+    (a_shape, a_strides, a_itemsize), (b_shape, b_strides, b_itemsize) = a_form, b_form
     (a_labels, b_labels), kept, _ = _parsed(subscripts, (a_shape, b_shape))
     repeated = len({*a_labels}) < len(a_labels) or len({*b_labels}) < len(b_labels)
     alone = {*a_labels} - {*b_labels, *kept} or {*b_labels} - {*a_labels, *kept}

@@ -171,7 +171,7 @@ class Run:
         for argnum in self.argnums:
             leaves, structure = flatten(args[argnum])
             for k, leaf in enumerate(leaves):
-                if not isinstance(leaf, Array) or leaf.dtype.kind not in "fc":
+                if not isinstance(leaf, (np.ndarray, Array)) or leaf.dtype.kind not in "fc":
                     check_leaf(leaf, where_argument, f, argnum, args[argnum], k)
             self.structures.append((structure, len(leaves)))
             traced[argnum] = unflatten(
@@ -229,6 +229,10 @@ class Run:
 
     def _hand_out(self, ct: Any, leaf: Any) -> Any:
         """A gradient in the kind of its argument, in memory of its own."""
+        if type(ct) is type(leaf) is np.ndarray and ct.shape == leaf.shape and ct.dtype is leaf.dtype and owned(ct, 1):
+            if self.tape.recorder is not None:
+                self.tape.recorder.hand(ct)
+            return ct
         want = Like(*like(leaf))
         if ct is None:
             ct = zeros(want, leaf) if not isinstance(leaf, (float, complex)) or isinstance(leaf, np.generic) else 0.0
