@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_ENABLE_X64", "1")
+if "GRADVIZ_CACHE_DIR" not in os.environ:  # what earlier runs have left must not decide what is tested
+    os.environ["GRADVIZ_CACHE_DIR"] = tempfile.mkdtemp(prefix="gradviz-")
+    atexit.register(shutil.rmtree, os.environ["GRADVIZ_CACHE_DIR"], True)
 
 import pytest
 from hypothesis import settings

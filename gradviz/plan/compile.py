@@ -6,7 +6,7 @@ import functools
 import inspect
 import types
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
 from gradviz.engine.array import Array, strip
@@ -14,6 +14,8 @@ from gradviz.errors import CompileWarning, DonationError
 from gradviz.plan.capture.captured import Captured
 from gradviz.plan.capture.overlap import overlapping
 from gradviz.plan.capture.signature import STATIC, check, is_input, kind_of, quick_key
+from gradviz.plan.disk.names import Damaged
+from gradviz.plan.disk.shelf import Shelf
 from gradviz.plan.explain import Explanation, Memory
 from gradviz.plan.path import Path, Traced
 from gradviz.plan.program.program import Mismatch, Program
@@ -92,6 +94,7 @@ class Compiled:
         )
         self._held: list[Any] = []  # arguments known by their identity, which must not be given away
         self._warned: set[Any] = set()
+        self._taken: set[str] = set()  # names of the programs on disk that are among the plans, or were of no use
         self._name = getattr(f, "__name__", "a function")
 
     def __repr__(self) -> str:
@@ -163,14 +166,19 @@ class Compiled:
         if len(found) >= MOST_PATHS:
             return self._uncompiled(key, found, args, kwargs)
         try:
-            path = self._made(leaves, structure, args, kwargs)
+            for path in self._made(leaves, structure, args, kwargs):
+                everything = [*values, *path.outside_at_first()]
+                self._apart(path, everything, leaves, args, kwargs)
+                found.insert(0, path)
+                try:
+                    result = path.run(everything)
+                except Mismatch:  # from disk, and for other answers
+                    continue
+                self._remember(path, args, kwargs, leaves, structure)
+                return result
         except Traced:
-            return self.__wrapped__(*args, **kwargs)
-        everything = [*values, *(path.outside() or [])]
-        self._apart(path, everything, leaves, args, kwargs)
-        found.insert(0, path)
-        self._remember(path, args, kwargs, leaves, structure)
-        return path.run(everything)
+            pass
+        return self.__wrapped__(*args, **kwargs)
 
     def _remember(self, path: Path, args: Any, kwargs: Any, leaves: list[Any], structure: Any) -> None:
         """Let the next call with such arguments take the short way, where nothing has to be looked at but kinds."""
@@ -257,9 +265,21 @@ class Compiled:
             at += count
         return frozenset(donated)
 
-    def _made(self, leaves: list[Any], structure: Any, args: Any, kwargs: Any) -> Path:
-        """A plan for such arguments, which has a use for all memory that is given to it."""
-        path = Path(self.__wrapped__, leaves, structure, self._donated(args, kwargs))
+    def _made(self, leaves: list[Any], structure: Any, args: Any, kwargs: Any) -> Iterator[Path]:
+        """Plans for such arguments: those that are on disk and not known yet, then one that is captured."""
+        about = self.__wrapped__, leaves, structure, self._donated(args, kwargs)
+        shelf = Shelf(*about)
+        for kept in shelf.programs(self._taken):
+            try:
+                yield self._used(Path(*about, kept, shelf), leaves, args, kwargs)
+            except Damaged:
+                continue
+        path = self._used(Path(*about), leaves, args, kwargs)
+        path.origin += f", {shelf.keep(path.calls, path.to_keep, self._taken)}"
+        yield path
+
+    def _used(self, path: Path, leaves: list[Any], args: Any, kwargs: Any) -> Path:
+        """A plan that has a use for all memory that is given to it."""
         for n in sorted(path.plan.donated):
             reason = path.plan.placement.unused(n)
             if reason is not None:
@@ -289,7 +309,7 @@ class Compiled:
         key = self._key(leaves, structure)
         if not self.plans.get(key):
             self._check(leaves, args, kwargs)
-            self.plans[key] = [self._made(leaves, structure, args, kwargs)]
+            self.plans[key] = [next(self._made(leaves, structure, args, kwargs))]
         return self.plans[key][0]
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
@@ -303,7 +323,7 @@ class Compiled:
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """The steps of the plan for such arguments."""
         path = self.path(*args, **kwargs)
-        return path.plan.explain(path.line)
+        return path.plan.explain(path.line)._replace(origin=path.origin)
 
     def memory(self, *args: Any, **kwargs: Any) -> Memory:
         """What the plan for such arguments will hold in memory."""

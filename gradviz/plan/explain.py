@@ -78,12 +78,14 @@ class Explanation(NamedTuple):
     copies : (bytes, reason, line of the user) for each copy that is left
     memory : what a call holds
     head : facts about the whole
+    origin : where the program comes from, what that took, and whether other processes find it on disk
     """
 
     lines: list[Line]
     copies: list[tuple[int, str, str]]
     memory: Memory
     head: str
+    origin: str = ""
 
     def __str__(self) -> str:
         rows = [("", "kind", "what", "over", "moves", "line")]
@@ -91,9 +93,8 @@ class Explanation(NamedTuple):
         widths = [max(len(row[c]) for row in rows) for c in range(6)]
         table = ["  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         copies = [f"  {nbytes_text(n)}: {reason}{f'  ({site})' if site else ''}" for n, reason, site in self.copies]
-        return "\n".join(
-            [self.head, *table, f"copies that are left: {len(copies) or 'none'}", *copies, f"memory: {self.memory}"]
-        )
+        tail = [f"memory: {self.memory}", *([f"program: {self.origin}"] if self.origin else [])]
+        return "\n".join([self.head, *table, f"copies that are left: {len(copies) or 'none'}", *copies, *tail])
 
     def __repr__(self) -> str:
         return str(self)
@@ -113,7 +114,7 @@ class Explanation(NamedTuple):
         )
         return (
             f"<p>{html.escape(self.head)}</p><table><tr>{head}</tr>{body}</table><p>copies that are left: {len(self.copies) or 'none'}</p>"
-            f"<ul>{copies}</ul><p>memory: {html.escape(str(self.memory))}</p>"
+            f"<ul>{copies}</ul><p>memory: {html.escape(str(self.memory))}</p><p>program: {html.escape(self.origin)}</p>"
         )
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from time import perf_counter_ns
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -20,11 +23,16 @@ from gradviz.plan.capture.constants import address, memory, part_of, same
 from gradviz.plan.capture.randomness import Randomness
 from gradviz.plan.capture.references import References
 from gradviz.plan.capture.signature import STATIC, is_input
+from gradviz.plan.disk.names import Damaged, Unnamed
+from gradviz.plan.disk.shelf import Shelf
+from gradviz.plan.disk.text import Kept
+from gradviz.plan.disk.tree import structure_of, told_structure
 from gradviz.plan.fuse.views import layout_of
 from gradviz.plan.plan import Plan
-from gradviz.plan.program.operation import guard
+from gradviz.plan.program.operation import guard, meta_of
 from gradviz.plan.reroll.reroll import reroll
 from gradviz.record.current import unrecorded
+from gradviz.record.source import Lines, place_of
 from gradviz.transforms.trees import flatten, unflatten
 
 ndarray = np.ndarray
@@ -39,7 +47,7 @@ class Path:
 
     Attributes
     ----------
-    raw, program : what was captured, before and after loops were found in it
+    raw, program : what was captured, before and after loops were found in it; both the latter if it comes from disk
     plan : what is run
     read : gives the arrays that the function refers to by name, as they are now; None if it refers to anything else that has changed
     live : arrays it met that outlive the call: views of those, and some that no name was found for
@@ -47,19 +55,36 @@ class Path:
     structure, count : how the first ``count`` outputs make the result
     written : (position of an input, of the output that is to be written into it)
     overwritten : positions of the inputs that are written into or donated
-    reads : (line, kind, answer) for each look that Python took at a value
+    looks : (site, kind, answer) for each look that Python took at a value
+    met : (site, number of a constant) for each array that was met and is kept
     inputs : picks those of the leaves of the arguments that are no fixed ones
     plain, steady : nothing is overwritten; nothing is referred to that could change
+    calls : how many calls were captured
+    origin : where the program comes from, and what that took
     """
 
-    def __init__(self, f: Callable[..., Any], leaves: list[Any], structure: Any, donated: frozenset[int]) -> None:
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        leaves: list[Any],
+        structure: Any,
+        donated: frozenset[int],
+        kept: Kept | None = None,
+        shelf: Shelf | None = None,
+    ) -> None:
+        start_ns = perf_counter_ns()
         held = [leaf for leaf in leaves if not is_input(leaf) and not isinstance(leaf, STATIC)]
         self.references = References((f, *held))
         if self.references.traced:
             raise Traced
-        with collecting_later(), unrecorded():
-            self._capture(f, leaves, structure)
-            self.program = reroll(self.raw)
+        if kept is None or shelf is None:
+            with collecting_later(), unrecorded():
+                self._capture(f, leaves, structure)
+                self.program = reroll(self.raw)
+            self.origin = "captured"
+        else:
+            self._take(kept, shelf)
+            self.origin = "read from disk"
         self.read = self.references.reader()
         self.names = [f"{r.name}, which it refers to" for r in self.references.arrays]
         self.overwritten = {source for source, _ in self.written} | donated
@@ -73,10 +98,15 @@ class Path:
         )
         self.wrap = wrapper(self.structure)
         self.donated = donated
-        given = [leaves[k] for k in positions] + (self.outside() or [])
+        given = [leaves[k] for k in positions] + self.outside_at_first()
+        if kept is not None and [meta_of(value) for value in given] != list(self.program.inputs):
+            raise Damaged("it is a program for other arguments")
         layouts = [layout_of(value) for value in given]
+        self.origin += f" in {(perf_counter_ns() - start_ns) / 1e6:.3g} ms"
+        start_ns = perf_counter_ns()
         with collecting_later():
-            self.plan = Plan(self.program, donated, self.written, layouts, len(self.raw.rows), self.lines.found)
+            self.plan = Plan(self.program, donated, self.written, layouts, self.calls, self.lines.found)
+        self.origin += f", made ready in {(perf_counter_ns() - start_ns) / 1e6:.3g} ms"
 
     def _capture(self, f: Callable[..., Any], leaves: list[Any], structure: Any) -> None:
         run = Capture()
@@ -85,6 +115,7 @@ class Path:
             run.refer(found.value)
         sums = {r.name: checksum(r.value) for r in self.references.arrays}
         randomness = Randomness(self.references)
+        self.callers = set(codes_on_the_stack())
         args, kwargs = unflatten(structure, list(traced))
         LISTENERS.append(run.copied)
         try:
@@ -109,20 +140,59 @@ class Path:
             )
         arrays = [r.value for r in self.references.arrays]
         self.raw, alive = run.program(numbers)
+        self.calls = len(self.raw.rows)
         self.live = [Live(a.array, a.owner, arrays) for a in alive]
         self.held = [a.copy(order="K") for a in arrays] if run.constants.derived() else []
-        self.reads = tuple(
-            (run.line(made.site) if made.site >= 0 else "a line that is not yours", *made.args[1:])
+        self.looks = tuple(
+            (made.site, made.args[1], made.args[2])
             for made in (self.raw.operations[code] for code in self.raw.rows.codes.tolist())
             if made.function is guard
         ) if any(made.function is guard for made in self.raw.operations) else ()  # fmt: skip
-        self.kept = [
-            (run.line(met.site) if met.site >= 0 else "", met.held)
+        self.met = tuple(
+            (met.site, number)
             for number, met in run.constants.met.items()
             if self.raw.constants[-1 - number] is not None
-        ]
-        self.line, self.lines = run.line, run.lines
+        )
+        self.lines = run.lines
         run.close()
+
+    def _take(self, kept: Kept, shelf: Shelf) -> None:
+        """What a run in another process has left, in the place of a capture."""
+        self.raw = self.program = kept.program
+        self.structure, self.count = structure_of(kept.result, shelf.classes), kept.count
+        if self.structure is not None and self.structure.num_leaves != kept.count:
+            raise Damaged("it has another number of results")
+        self.written, self.calls = kept.written, kept.calls
+        self.live, self.looks, self.met = [], kept.reads, kept.arrays
+        self.held = [r.value.copy(order="K") for r in self.references.arrays] if kept.derived else []
+        self.lines = Lines()
+        self.lines.found = [(shelf.codes[place[0]], place[1]) if place else NOWHERE for place in kept.sites]
+
+    def to_keep(self, shelf: Shelf) -> Kept:
+        """What another process needs to know of the run. Raises `Unnamed` where it would not be enough."""
+        if self.live:
+            raise Unnamed("it reads an array that no name leads to")
+        numbers = {id(code): n for n, code in enumerate(shelf.codes)}
+        for code, _ in self.lines.found:
+            if id(code) not in numbers and code not in self.callers:
+                raise Unnamed(f"it runs {code.co_qualname}, which no name leads to")
+        sites = tuple((numbers[id(code)], at) if id(code) in numbers else None for code, at in self.lines.found)
+        result = told_structure(self.structure, self.count, shelf.classes)
+        return Kept(
+            self.program, result, self.count, self.written, self.looks, self.met, sites, self.calls, bool(self.held)
+        )  # fmt: skip
+
+    def line(self, site: int) -> str:
+        """``file:line`` of a site."""
+        return place_of(*self.lines.found[site])
+
+    @property
+    def reads(self) -> tuple[tuple[str, str, Any], ...]:
+        """(line, kind, answer) for each look that Python took at a value."""
+        return tuple(
+            (self.line(site) if site >= 0 else "a line that is not yours", kind, answer)
+            for site, kind, answer in self.looks
+        )
 
     def outside(self) -> list[Any] | None:
         """The arrays that the plan reads besides the arguments, as they are now; None if it does not hold any more."""
@@ -130,6 +200,10 @@ class Path:
         if arrays is None or (self.held and not all(map(same, self.held, arrays))):
             return None
         return [*arrays, *[live.now(arrays) for live in self.live]] if self.live else arrays
+
+    def outside_at_first(self) -> list[Any]:
+        """The same as they were during the capture, also for a function that changes what it refers to."""
+        return [*(r.value for r in self.references.arrays), *(live.array for live in self.live)]
 
     def run(self, values: Sequence[Any]) -> Any:
         """The result for some inputs, those from outside included."""
@@ -148,7 +222,21 @@ class Path:
         """The arrays that are no arguments, a line for each: what they are called, and how they are kept."""
         lines = [f"{r.name}: {kind(r.value)}, read anew at each call" for r in self.references.arrays]
         lines += [f"an array that outlives the call: {kind(a.array)}, read anew at each call" for a in self.live]
-        return lines + [f"made at {line or 'a line that is not yours'}: {kind(a)}, kept" for line, a in self.kept]
+        for site, number in self.met:
+            where = self.line(site) if site >= 0 else "a line that is not yours"
+            lines.append(f"made at {where}: {kind(self.program.constants[-1 - number])}, kept")
+        return lines
+
+
+NOWHERE: Any = None  # the line of a call that the caller's line is behind, which is another in each process
+
+
+def codes_on_the_stack() -> Iterator[CodeType]:
+    """The code of all functions that are being called."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        yield frame.f_code
+        frame = frame.f_back
 
 
 class Live:

@@ -1,4 +1,4 @@
-"""Compiled kernels kept on disk, by what they were made from.
+"""What is kept on disk, by what it was made from: compiled kernels, and captured programs.
 
 A file is named by the hash of everything its content depends on. It is written beside its place and then moved there, so that other
 processes see all of it or nothing; what does not match its own checksum is thrown away. The folder is ``$GRADVIZ_CACHE_DIR``, or the
@@ -19,18 +19,18 @@ MOST_BYTES = 256 << 20
 DIGEST = hashlib.sha256().digest_size
 
 
-def folder() -> Path | None:
-    """Where kernels are kept, or None if they are not."""
+def folder(kind: str = "kernels") -> Path | None:
+    """Where things of one kind are kept, or None if they are not."""
     chosen = os.environ.get("GRADVIZ_CACHE_DIR")
     if chosen is not None:
-        return Path(chosen) / "kernels" if chosen else None
+        return Path(chosen) / kind if chosen else None
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
     else:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "gradviz" / "kernels"
+    return Path(base) / "gradviz" / kind
 
 
 def key(*parts: str) -> str:
@@ -43,9 +43,9 @@ def key(*parts: str) -> str:
     return digest.hexdigest()[:40]
 
 
-def load(name: str) -> bytes | None:
+def load(name: str, kind: str = "kernels") -> bytes | None:
     """What was stored under a name; None if there is nothing, or if it is damaged."""
-    where = folder()
+    where = folder(kind)
     if where is None:
         return None
     path = where / name
@@ -64,11 +64,19 @@ def load(name: str) -> bytes | None:
     return content
 
 
-def store(name: str, content: bytes) -> None:
-    """Keep ``content``; a disk that is full or read-only only means that it is made again."""
-    where = folder()
+def remove(name: str, kind: str = "kernels") -> None:
+    """Forget what was stored under a name."""
+    where = folder(kind)
+    if where is not None:
+        with suppress(OSError):
+            (where / name).unlink()
+
+
+def store(name: str, content: bytes, kind: str = "kernels") -> bool:
+    """Keep ``content``; a disk that is full or read-only only means that it is made again, and False is returned."""
+    where = folder(kind)
     if where is None:
-        return
+        return False
     try:
         where.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=".", dir=where)
@@ -81,7 +89,8 @@ def store(name: str, content: bytes) -> None:
             raise
         _trim(where)
     except OSError:
-        return
+        return False
+    return True
 
 
 def _trim(where: Path) -> None:
