@@ -24,7 +24,7 @@ ONLY = {
 }
 
 # The same within `gradviz.plan`; on top of all stand its own files, `compile` first.
-PLAN_PARTS = ("kernels", "cuda", "program", "capture", "disk", "reroll", "simplify", "fuse", "run")
+PLAN_PARTS = ("kernels", "cuda", "program", "capture", "disk", "reroll", "simplify", "fuse", "run", "device")
 
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "core"}
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.plan.fuse.fuse import Step
-from gradviz.plan.kernels import kernel as k
-from gradviz.plan.kernels.code import itemsize
+from gradviz.plan.kernels.work import moved
 from gradviz.plan.program.operation import Meta, guard, put
 from gradviz.plan.run.place import Placement
 from gradviz.plan.run.run import members
@@ -163,26 +162,6 @@ def describe(step: Step, site: str) -> Line:
     metas = [v.meta for v in (*node.inputs, *node.outputs) if isinstance(v.meta, Meta)]
     shape = node.outputs[0].meta.shape if isinstance(node.outputs[0].meta, Meta) else ()
     return Line(kind, members([node]), " × ".join(map(str, shape)) or "numbers", 1, sum(m.nbytes for m in metas), site)
-
-
-def moved(kernel: k.Kernel) -> int:
-    """Bytes that the loads and stores of a kernel move."""
-    positions = 1
-    for n in kernel.grid:
-        positions *= n
-
-    def of(body: tuple[Any, ...], times: int) -> int:
-        total = 0
-        for s in body:
-            if isinstance(s, k.Loop):
-                total += of(s.body, times * s.count)
-            elif isinstance(s, (k.Load, k.Store, k.Reduce)):
-                p = kernel.parameters[s.parameter]
-                everywhere = any(p.strides)
-                total += itemsize(p.dtype) * times * (positions if everywhere else 1)
-        return total
-
-    return of(kernel.body, 1)
 
 
 def memory(plan: Plan) -> Memory:

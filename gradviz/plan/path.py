@@ -20,6 +20,7 @@ from gradviz.errors import CaptureError
 from gradviz.plan.capture.capture import Capture
 from gradviz.plan.capture.captured import Captured, CapturedArray
 from gradviz.plan.capture.constants import address, memory, part_of, same
+from gradviz.plan.capture.devices import on_device, one_device, stand_in
 from gradviz.plan.capture.randomness import Randomness
 from gradviz.plan.capture.references import References
 from gradviz.plan.capture.signature import STATIC, is_input
@@ -101,11 +102,14 @@ class Path:
         given = [leaves[k] for k in positions] + self.outside_at_first()
         if kept is not None and [meta_of(value) for value in given] != list(self.program.inputs):
             raise Damaged("it is a program for other arguments")
+        names = [*["an argument"] * len(positions), *self.names, *["an array that outlives the call"] * len(self.live)]
+        arrays = [(name, value) for name, value in zip(names, given, strict=False) if hasattr(value, "strides")]
+        device = one_device([(name, value) for name, value in arrays if not isinstance(value, np.generic)])
         layouts = [layout_of(value) for value in given]
         self.origin += f" in {(perf_counter_ns() - start_ns) / 1e6:.3g} ms"
         start_ns = perf_counter_ns()
         with collecting_later():
-            self.plan = Plan(self.program, donated, self.written, layouts, self.calls, self.lines.found)
+            self.plan = Plan(self.program, donated, self.written, layouts, self.calls, self.lines.found, device)
         self.origin += f", made ready in {(perf_counter_ns() - start_ns) / 1e6:.3g} ms"
 
     def _capture(self, f: Callable[..., Any], leaves: list[Any], structure: Any) -> None:
@@ -246,7 +250,7 @@ class Live:
         self.array = array
         self.source = next((k for k, a in enumerate(arrays) if memory(a) is owner), -1)
         self.seen = arrays[self.source] if self.source >= 0 else owner
-        self.offset = address(array) - address(self.seen)
+        self.offset = address(array) - address(self.seen) if type(array) is ndarray else 0
 
     def now(self, arrays: list[ndarray]) -> ndarray:
         """The array as it is now."""
@@ -258,6 +262,7 @@ class Live:
 
 def checksum(array: ndarray) -> int:
     """Tells whether an array was written into."""
+    array = stand_in(array) if on_device(array) else array
     return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data) if array.size else 0
 
 
@@ -282,6 +287,8 @@ def output_number(run: Capture, out: Any) -> int:
         return out.number
     if isinstance(out, (ndarray, np.generic, float, complex, *STATIC)):
         return run.constant(out)
+    if on_device(out):
+        return run.of_device(out).number
     if isinstance(out, Array):
         raise Traced
     raise CaptureError(

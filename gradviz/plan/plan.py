@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
+
+from gradviz.plan.device.frame import DeviceFrame
+from gradviz.plan.device.machine import machine_of
+from gradviz.plan.device.numbers import split
 
 from gradviz.plan.explain import Explanation, Memory, explain, memory
 from gradviz.plan.fuse.fuse import fuse
@@ -46,6 +51,23 @@ def copy_results(block: Block, layouts: Sequence[str], overwritten: frozenset[in
     block.nodes = copies.get(None, []) + [n for node in block.nodes for n in (node, *copies.get(node, ()))]
 
 
+class OfNumbers:
+    """The part of a device's plan that the host runs before it."""
+
+    def __init__(self, block: Block) -> None:
+        steps, places = fuse(block)
+        placement = Placement(block, steps, places, frozenset(), {})
+        self.block = block
+        self.frame = Frame(block, steps, placement)
+        self.lock = Lock()
+
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        """What it makes of the numbers among the inputs of the whole."""
+        numbers = [value for value in values if not hasattr(value, "strides") or isinstance(value, np.generic)]
+        with self.lock:
+            return self.frame.run(numbers)
+
+
 class Plan:
     """A program ready to run.
 
@@ -59,6 +81,8 @@ class Plan:
     calls : how many calls were captured
     sites : the lines of the user that they came from: (code object, instruction)
     compile_ns : what its kernels took to compile, or to read from disk
+    machine : the device it runs on; None for the host
+    of_numbers : what the host computes of numbers before the device's part; None if there is nothing
     layouts : for each input "C", "F", or "any" for arrays whose entries do not follow each other, which are copied first
     """
 
@@ -70,16 +94,22 @@ class Plan:
         layouts: Sequence[str] = (),
         calls: int = 0,
         sites: Sequence[Any] = (),
+        device: Any = None,
     ) -> None:
         self.program, self.donated = program, donated
         block = simplify(read(program))
         if any(node.loop is not None for node in block.nodes):
             block = simplify(batch(block))
         self.block = products(block)
+        self.machine = None if device is None else machine_of(device)
+        self.of_numbers: OfNumbers | None = None
+        if self.machine is not None:
+            host, self.block = split(self.block)
+            self.of_numbers = OfNumbers(host) if host.nodes else None
         copy_results(self.block, layouts, donated | {n for n, _ in written})
         self.steps, places = fuse(self.block, layouts)
         self.placement = Placement(self.block, self.steps, places, donated, dict(written))
-        self.frames = [Frame(self.block, self.steps, self.placement)]
+        self.frames: list[Any] = [self._frame()]
         self.compile_ns = self.frames[0].compile_ns
         self.calls, self.sites = calls, sites
 
@@ -91,13 +121,21 @@ class Plan:
         try:
             frame = self.frames.pop()
         except IndexError:  # all are in use, by other threads
-            frame = Frame(self.block, self.steps, self.placement)
+            frame = self._frame()
         try:
+            if self.of_numbers is not None:
+                values = [*values, *self.of_numbers.run(values)]
             values = list(values) if frame.places.copied else values
             recorder = current_recorder()
             return frame.run(values) if recorder is None else frame.watched(values, recorder, self.sites)
         finally:
             self.frames.append(frame)
+
+    def _frame(self) -> Any:
+        """The memory of one call, and what runs in it."""
+        if self.machine is None:
+            return Frame(self.block, self.steps, self.placement)
+        return DeviceFrame(self.block, self.steps, self.placement, self.machine)
 
     def explain(self, line: Callable[[int], str] = str) -> Explanation:
         """The steps, the bytes they move, and each copy that is left; ``line`` tells the user's line behind a site."""

@@ -28,6 +28,7 @@ from gradviz.plan.capture.captured import (
     plain,
 )
 from gradviz.plan.capture.constants import Constants, Outside, memory, same
+from gradviz.plan.capture.devices import on_device, stand_in
 from gradviz.plan.capture.template import Parts
 from gradviz.plan.program.operation import (
     Items,
@@ -87,11 +88,22 @@ class Capture:
 
     def input(self, value: Any) -> Any:
         """A value that each call of the plan brings along. What is computed while capturing does not touch the caller's array."""
-        return self._input(like_layout(value) if type(value) is ndarray else value)
+        if type(value) is ndarray:
+            return self._input(like_layout(value))
+        return self._input(stand_in(value) if on_device(value) else value)
 
     def refer(self, array: ndarray) -> None:
         """Let an array from outside that the function refers to be an input as well."""
-        self.outside[id(array)] = self._input(array)
+        self.outside[id(array)] = self._input(stand_in(array) if on_device(array) else array)
+
+    def of_device(self, array: Any) -> Captured:
+        """What stands for an array on a device that the function did not get as an argument."""
+        found = self.outside.get(id(array))
+        if found is None or (found.number < 0 and not same(found.value, stand_in(array))):
+            held = stand_in(array)
+            number = self.constants.on_device(array, held, self.lines.site(sys._getframe(1)))
+            found = self.outside[id(array)] = captured(self, held, number)
+        return found
 
     def _input(self, value: Any) -> Any:
         self.rows.append(INPUT)
@@ -267,12 +279,16 @@ class Capture:
 
     def assign(self, array: CapturedArray, index: Any, value: Any) -> None:
         """``array[index] = value``."""
+        if type(index) is not int and type(index) is not slice:
+            index = self.index_here(index)
         if type(value) is CapturedView and value.value.base is not None and type(index) is not ndarray:
             place = array.value[plain(index)]
             if type(place) is ndarray and same_place(place, value.value) and value.seen == value.base.version:
                 return  # the second half of ``a[i] += v``
         if type(value) is Array:
             value = strip(value, 0) if value.tape is None else value.__array__()
+        if type(value) not in CAPTURED and on_device(value):
+            value = self.of_device(value)
         kind = type(value)
         if type(index) is int and (kind is FLOAT64 or kind is float):
             number, memory = value.number if kind is FLOAT64 else self.constant(value), array.value
@@ -297,6 +313,14 @@ class Capture:
             return
         code = self.find(put, (whole, what, at), (), memory, tuple(parts.integers))
         array.moved(self.row(code, *parts.operands))
+
+    def index_here(self, index: Any) -> Any:
+        """An index with captured values for arrays of a device in it."""
+        if type(index) is tuple:
+            return tuple(map(self.index_here, index))
+        if type(index) is Array and index.tape is None:
+            index = strip(index, 0)
+        return self.of_device(index) if type(index) not in CAPTURED and on_device(index) else index
 
     def put_back(self, view: CapturedView, number: int) -> int:
         """The row for an array of which a view was written to."""

@@ -22,6 +22,7 @@ from gradviz.engine.backward import NUMBERS, NUMBERS_OR_NONE
 from gradviz.engine.cotangent import owned
 from gradviz.engine.straight import ARRAYS, REALS, SCALARS
 from gradviz.errors import ConversionError
+from gradviz.plan.capture.devices import on_device
 from gradviz.plan.program.operation import in_kind_of, python_number
 
 if TYPE_CHECKING:
@@ -125,6 +126,9 @@ class Captured:
 
     def lift(self, array: ndarray) -> Captured:
         """A plain array as a captured one, because this value is going to be written into it."""
+        if on_device(array):
+            found = self.capture.of_device(array)
+            return captured(self.capture, found.value.copy(order="K"), found.number)
         return captured(self.capture, array, self.capture.constant(array))
 
     def in_kind(self, value: Any) -> Any:
@@ -253,8 +257,9 @@ class CapturedNumber(Captured):
     def __getitem__(self, index: Any) -> Any:
         return self.capture.take(self, index)
 
-    def copy(self) -> CapturedNumber:
+    def copy(self, order: Any = "C") -> CapturedNumber:
         """The number."""
+        del order
         return self
 
 

@@ -26,6 +26,14 @@ class Met(NamedTuple):
     site: int
 
 
+class OnDevice(NamedTuple):
+    """An array on a device that was met, with a copy on the host of what it held."""
+
+    array: Any
+    held: ndarray
+    site: int
+
+
 class Outside(NamedTuple):
     """An array that outlives the call, and whose memory it is."""
 
@@ -48,6 +56,7 @@ class Constants:
         self.floats: dict[float, int] = {}  # the same for ordinary floats, the short way
         self.arrays: dict[int, int] = {}  # id -> number
         self.met: dict[int, Met] = {}
+        self.devices: dict[int, OnDevice] = {}
 
     def number(self, value: Any) -> int:
         """The number of one of NumPy's or Python's numbers."""
@@ -75,13 +84,19 @@ class Constants:
         self.met[number] = Met(weakref.ref(value), owner, self.values[-1], address(value), value.strides, site)
         return number
 
+    def on_device(self, array: Any, held: ndarray, site: int) -> int:
+        """The number of an array on a device. It is held, and read anew in each call, whether or not it outlives this one."""
+        number = self._add(held)
+        self.devices[number] = OnDevice(array, held, site)
+        return number
+
     def _add(self, value: Any) -> int:
         self.values.append(value)
         return -len(self.values)
 
     def settle(self) -> tuple[dict[int, Outside], dict[int, int]]:
         """After the run: which arrays are still alive, and which of the others hold the same as an earlier one."""
-        alive: dict[int, Outside] = {}
+        alive: dict[int, Outside] = {number: Outside(met.array, met.array) for number, met in self.devices.items()}
         alike: dict[int, int] = {}
         contents: dict[Any, int] = {}
         for number, met in self.met.items():
@@ -95,7 +110,7 @@ class Constants:
 
     def derived(self) -> bool:
         """Whether some may have been computed from arrays that the function refers to. 0 and 1 are what derivatives begin with."""
-        made = any(met.owner() is None for met in self.met.values())
+        made = bool(self.devices) or any(met.owner() is None for met in self.met.values())
         return made or any(isinstance(value, np.generic) and value not in (0, 1) for value in self.values)
 
     def changed(self) -> int:
@@ -104,7 +119,7 @@ class Constants:
             array = met.array()
             if array is not None and not same(met.held, array):
                 return met.site
-        return -1
+        return next((met.site for met in self.devices.values() if not same(met.held, met.array.get())), -1)
 
 
 def memory(value: ndarray) -> ndarray:

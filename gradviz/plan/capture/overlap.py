@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.plan.capture.devices import on_device
+
 ndarray = np.ndarray
 
 
@@ -15,7 +17,7 @@ def overlapping(values: Sequence[Any], written: Collection[int]) -> tuple[int, i
 
     Arrays that are no views share memory with none but themselves, so that most calls end at the first test.
     """
-    arrays = [(k, value) for k, value in enumerate(values) if type(value) is ndarray and value.size]
+    arrays = [(k, value) for k, value in enumerate(values) if (type(value) is ndarray or on_device(value)) and value.size]
     if all(value.base is None for _, value in arrays) and len({id(value) for _, value in arrays}) == len(arrays):
         return None
     spans = sorted((*span(value), k) for k, value in arrays)
@@ -23,12 +25,21 @@ def overlapping(values: Sequence[Any], written: Collection[int]) -> tuple[int, i
     for first, last, k in spans:
         reached = [(end, other) for end, other in reached if end > first]
         for _, other in reached:
-            if (k in written or other in written) and np.shares_memory(values[k], values[other]):
+            if (k in written or other in written) and share(values[k], values[other]):
                 return (k, other) if k in written else (other, k)
         reached.append((last, k))
     return None
 
 
-def span(value: ndarray) -> tuple[int, int]:
+def share(a: Any, b: Any) -> bool:
+    """Whether arrays whose bytes lie between each other share any; on a device that is taken for granted."""
+    return type(a) is not ndarray or np.shares_memory(a, b)
+
+
+def span(value: Any) -> tuple[int, int]:
     """First byte, and the one behind the last."""
-    return np.lib.array_utils.byte_bounds(value)
+    if type(value) is ndarray:
+        return np.lib.array_utils.byte_bounds(value)
+    reach = [(n - 1) * s for n, s in zip(value.shape, value.strides, strict=True)]
+    start = value.data.ptr
+    return start + sum(r for r in reach if r < 0), start + sum(r for r in reach if r > 0) + value.itemsize

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.engine.array import Array
+from gradviz.plan.capture.devices import on_device
 from gradviz.record.source import DEMO, LIBRARIES, place_of
 
 ndarray = np.ndarray
@@ -64,7 +65,7 @@ class References:
         self.traced: list[str] = []  # arrays of a derivative that is being taken
         self.draws: list[str] = []  # lines that name a source of random numbers
         self.unseeded: list[str] = []  # generators that are made without a seed
-        self.space: dict[str, Any] = {"missing": missing, "same": same_number, "ndarray": ndarray}
+        self.space: dict[str, Any] = {"missing": missing, "same": same_number}
         self.seen: set[int] = set()
         self.paths: set[str] = set()
         self.names: dict[int, str] = {}  # id of an object that ``space`` holds -> its name there
@@ -84,9 +85,9 @@ class References:
                 f"if v is not e{k}: return None" if exact else f"if v is not e{k} and not same(v, e{k}): return None"
             )
         for k, (_, source, value) in enumerate(self.arrays):
-            self.space |= {f"shape{k}": value.shape, f"dtype{k}": value.dtype, f"strides{k}": value.strides}
+            self.space |= {f"shape{k}": value.shape, f"dtype{k}": value.dtype, f"strides{k}": value.strides, f"kind{k}": type(value)}
             other = f"a{k}.shape != shape{k} or a{k}.strides != strides{k} or a{k}.dtype != dtype{k}"
-            lines += [f"a{k} = {source}", f"if type(a{k}) is not ndarray or {other}: return None"]
+            lines += [f"a{k} = {source}", f"if type(a{k}) is not kind{k} or {other}: return None"]
         lines.append(f"return [{', '.join(f'a{k}' for k in range(len(self.arrays)))}]")
         body = "\n        ".join(lines)
         errors = "(AttributeError, LookupError, ValueError, TypeError)"
@@ -121,12 +122,12 @@ class References:
         self.paths.add(source)
         if isinstance(value, (*NUMBERS, *FIXED)):
             self.numbers.append(Reference(name, source, value))
-        elif type(value) is ndarray:
+        elif type(value) is ndarray or on_device(value):
             self.arrays.append(Reference(name, source, value))
         elif isinstance(value, Array):
             if value.tape is not None:
                 self.traced.append(name)
-            elif type(value.value) is ndarray:
+            elif type(value.value) is ndarray or on_device(value.value):
                 self.arrays.append(Reference(name, f"{source}.value", value.value))
         elif isinstance(value, (np.random.Generator, np.random.RandomState)):
             self.generators.append(Reference(name, source, value))
@@ -227,7 +228,7 @@ class References:
             if isinstance(value, types.ModuleType):
                 if is_library_module(value):
                     return
-            elif isinstance(value, (*NUMBERS, *FIXED, *RANDOM, ndarray, Array, list, tuple, dict, types.FunctionType)):
+            elif on_device(value) or isinstance(value, (*NUMBERS, *FIXED, *RANDOM, ndarray, Array, list, tuple, dict, types.FunctionType)):
                 break
             found = static(value, attribute)
             if isinstance(found, property) and found.fget is not None and not isinstance(value, type):

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.devices.find import device_of
 from gradviz.errors import CaptureError
+from gradviz.plan.capture.devices import on_device
 
 ndarray = np.ndarray
 STATIC = (
@@ -32,18 +34,25 @@ FIXED = frozenset({int, bool, str})
 def is_input(leaf: Any) -> bool:
     """Whether an argument is a number or an array, which may be another at each call."""
     kind = type(leaf)
-    return kind is ndarray or kind is float or kind is complex or isinstance(leaf, (np.number, np.bool_))
+    if kind is ndarray or kind is float or kind is complex or isinstance(leaf, (np.number, np.bool_)):
+        return True
+    return not isinstance(leaf, STATIC) and on_device(leaf)
 
 
 def kind_of(leaf: Any) -> Hashable:
     """What calls that run the same plan have in common in one argument."""
     kind = type(leaf)
     if kind is ndarray:
-        flags = leaf.flags
-        return leaf.shape, leaf.dtype, flags.c_contiguous, flags.f_contiguous
+        return layout(leaf)
     if is_input(leaf):
-        return kind
+        return (device_of(leaf), *layout(leaf)) if on_device(leaf) else kind
     return (kind, leaf) if isinstance(leaf, STATIC) else (kind, id(leaf))
+
+
+def layout(array: Any) -> tuple[Any, ...]:
+    """Shape, dtype and layout class of an array."""
+    flags = array.flags
+    return array.shape, array.dtype, flags.c_contiguous, flags.f_contiguous
 
 
 def quick_key(args: Sequence[Any], structure: Any = None) -> Any:
@@ -60,6 +69,8 @@ def quick_key(args: Sequence[Any], structure: Any = None) -> Any:
             key.append(kind)
         elif kind in FIXED:
             key += (kind, arg)
+        elif on_device(arg):
+            key += (device_of(arg), arg.shape, arg.strides, arg.dtype)
         else:
             return None
     return tuple(key)
@@ -77,5 +88,3 @@ def check(leaf: Any, name: Callable[[], str]) -> None:
         raise CaptureError(
             f"{name()} is of type {what}: plans compute with plain arrays of numbers. Pass np.asarray(x, float)."
         )
-    if hasattr(leaf, "dtype") and hasattr(leaf, "get"):
-        raise CaptureError(f"{name()} lies on a device: plans run on the host. Call the function without gv.compile.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from gradviz.engine.array import Array, strip
 from gradviz.plan.capture.captured import CAPTURED, Captured
+from gradviz.plan.capture.devices import on_device
 from gradviz.plan.program.operation import Items, Sliced, Slot
 
 if TYPE_CHECKING:
@@ -62,6 +63,9 @@ class Parts:
             return Sliced(self.template(argument.start), self.template(argument.stop), self.template(argument.step))
         if isinstance(argument, FIXED) or callable(argument):
             return argument
+        if on_device(argument):
+            held = self.capture.of_device(argument)
+            return self.slot(held.number, held.value)
         if isinstance(argument, Array):
             if argument.tape is None:
                 return self.template(strip(argument, 0))

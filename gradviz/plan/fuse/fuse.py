@@ -14,11 +14,13 @@ from gradviz.plan.fuse.lower import (
     CannotLower,
     Lowered,
     Lowering,
+    code,
     is_written,
     reduced_axes,
     typed_call,
 )
 from gradviz.plan.fuse.views import Places
+from gradviz.plan.kernels.runner import supported
 from gradviz.plan.program.operation import Meta, Slot, guard, put, take, take_number
 from gradviz.plan.simplify.algebra import full
 from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, made_in, readers
@@ -115,7 +117,9 @@ class Fusing:
             return () if self.can_put(node) else None
         if node.function in REDUCTIONS:
             shape = node.inputs[0].meta.shape
-            return shape if 0 not in shape and reduced_axes(node) is not None else None
+            dtype = code(node.out.meta.dtype)
+            known = supported(REDUCTIONS[node.function], [dtype, dtype], dtype)
+            return shape if 0 not in shape and known and reduced_axes(node) is not None else None
         if typed_call(node) is None or 0 in node.out.meta.shape:
             return None
         return node.out.meta.shape

@@ -66,9 +66,10 @@ def c_strides(meta: Any) -> tuple[int, ...]:
 
 def layout_of(value: Any) -> str:
     """How the entries of an input follow each other: "C", "F", or "any"."""
-    if not isinstance(value, np.ndarray) or value.flags.c_contiguous:
+    flags = getattr(value, "flags", None)
+    if flags is None or flags.c_contiguous:
         return "C"
-    return "F" if value.flags.f_contiguous else "any"
+    return "F" if flags.f_contiguous else "any"
 
 
 def is_contiguous(meta: Any, strides: tuple[int, ...]) -> bool:

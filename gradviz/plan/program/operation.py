@@ -127,6 +127,8 @@ def meta_of(value: Any) -> Any:
         return Meta((), np.dtype(type(value)), "weak")
     if isinstance(value, (tuple, list)):
         return tuple(meta_of(item) for item in value)
+    if hasattr(value, "dtype") and hasattr(value, "strides"):  # of a device
+        return Meta(value.shape, value.dtype, "array")
     return None
 
 

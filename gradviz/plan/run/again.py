@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.plan.capture.devices import on_device
 from gradviz.plan.capture.signature import is_input
 
 
@@ -20,9 +21,9 @@ class Again:
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.last = list(values)
-        self.others = [k for k, value in enumerate(values) if type(value) is not np.ndarray]
-        # of arrays with one entry or none, different ones can be equal
-        self.small = any(value.size < 2 for value in values if type(value) is np.ndarray)
+        self.others = [k for k, value in enumerate(values) if type(value) is not np.ndarray and not on_device(value)]
+        # of arrays with one entry or none, different ones can be equal; those of a device are not to be compared
+        self.small = any(on_device(value) or value.size < 2 for value in values if hasattr(value, "strides"))
 
     def same(self, values: Sequence[Any]) -> bool:
         """Whether the arrays are the same ones, the numbers of the same types, and all else equal."""
