@@ -7,12 +7,16 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from gradviz.plan.capture.capture import DATA_SHAPED
 from gradviz.plan.fuse.fuse import Step
 from gradviz.plan.kernels.work import moved
-from gradviz.plan.program.operation import Meta, guard, put
+from gradviz.plan.program.operation import Meta, guard, put, take
 from gradviz.plan.run.place import Placement
 from gradviz.plan.run.run import members
 from gradviz.plan.simplify.algebra import full
+from gradviz.plan.simplify.block import Node
 from gradviz.plan.simplify.products import product
 from gradviz.words import count_text, nbytes_text
 
@@ -78,6 +82,7 @@ class Explanation(NamedTuple):
     memory : what a call holds
     head : facts about the whole
     origin : where the program comes from, what that took, and whether other processes find it on disk
+    waits : for a plan on a device, (why the host waits for it, line of the user) for each time it does; None for one on the host
     """
 
     lines: list[Line]
@@ -85,6 +90,7 @@ class Explanation(NamedTuple):
     memory: Memory
     head: str
     origin: str = ""
+    waits: list[tuple[str, str]] | None = None
 
     def __str__(self) -> str:
         rows = [("", "kind", "what", "over", "moves", "line")]
@@ -92,7 +98,9 @@ class Explanation(NamedTuple):
         widths = [max(len(row[c]) for row in rows) for c in range(6)]
         table = ["  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         copies = [f"  {nbytes_text(n)}: {reason}{f'  ({site})' if site else ''}" for n, reason, site in self.copies]
-        tail = [f"memory: {self.memory}", *([f"program: {self.origin}"] if self.origin else [])]
+        waits = [f"  {reason}{f'  ({site})' if site else ''}" for reason, site in self.waits or ()]
+        told = [] if self.waits is None else [f"waits for the device: {len(waits) or 'none'}", *waits]
+        tail = [*told, f"memory: {self.memory}", *([f"program: {self.origin}"] if self.origin else [])]
         return "\n".join([self.head, *table, f"copies that are left: {len(copies) or 'none'}", *copies, *tail])
 
     def __repr__(self) -> str:
@@ -111,9 +119,11 @@ class Explanation(NamedTuple):
         copies = "".join(
             f"<li>{nbytes_text(n)}: {html.escape(reason)} {html.escape(site)}</li>" for n, reason, site in self.copies
         )
+        waits = "".join(f"<li>{html.escape(reason)} {html.escape(site)}</li>" for reason, site in self.waits or ())
+        told = "" if self.waits is None else f"<p>waits for the device: {len(self.waits) or 'none'}</p><ul>{waits}</ul>"
         return (
             f"<p>{html.escape(self.head)}</p><table><tr>{head}</tr>{body}</table><p>copies that are left: {len(self.copies) or 'none'}</p>"
-            f"<ul>{copies}</ul><p>memory: {html.escape(str(self.memory))}</p><p>program: {html.escape(self.origin)}</p>"
+            f"<ul>{copies}</ul>{told}<p>memory: {html.escape(str(self.memory))}</p><p>program: {html.escape(self.origin)}</p>"
         )
 
 
@@ -140,7 +150,32 @@ def explain(plan: Plan, line: Callable[[int], str]) -> Explanation:
         f"kernels compiled in {plan.compile_ns / 1e6:.3g} ms"
     )
     copies = [(c.nbytes, c.reason, place(c.site)) for c in plan.placement.copies]
-    return Explanation(lines, copies, memory(plan), head)
+    if plan.machine is None:
+        return Explanation(lines, copies, memory(plan), head)
+    launches = count_text(max(frame.launches for frame in plan.frames), "launch", "launches")
+    where = f"{plan.machine.name}{', simulated' if plan.machine.simulated else ''}"
+    return Explanation(lines, copies, memory(plan), f"on {where}, {launches}: {head}", waits=waits(plan, place))
+
+
+def waits(plan: Plan, place: Callable[[int | None], str]) -> list[tuple[str, str]]:
+    """Why, and at which line, the host waits for the device in each call."""
+    found = [(f"{name} is compared with what it was when the plan was made", "") for name in plan.compared]
+    for step in plan.steps:
+        for node in step.nodes:
+            if node.function is guard:
+                found.append((f"Python looks at a value ({node.args[1]})", place(node.site)))
+            elif sized_by_values(node):
+                found.append((f"how large the result of {node.name} is depends on values", place(node.site)))
+    handed = [v for v in plan.placement.handed if isinstance(v.meta, Meta) and v.meta.kind == "weak" and v.maker]
+    found += [("a number of Python's is returned", place(v.maker.site)) for v in handed if v.maker is not None]
+    hosted = dict.fromkeys(node for frame in plan.frames for node in frame.hosted)
+    return found + [(f"the device has no such {node.name}: the host computes it", place(node.site)) for node in hosted]
+
+
+def sized_by_values(node: Node) -> bool:
+    """Whether a device has to tell how large a result is."""
+    mask = node.function is take and any(isinstance(v.meta, Meta) and v.meta.dtype.kind == "b" for v in node.inputs[1:])
+    return mask or node.function in DATA_SHAPED or (node.function is np.where and node.several)
 
 
 def describe(step: Step, site: str) -> Line:

@@ -106,10 +106,11 @@ class Path:
         arrays = [(name, value) for name, value in zip(names, given, strict=False) if hasattr(value, "strides")]
         device = one_device([(name, value) for name, value in arrays if not isinstance(value, np.generic)])
         layouts = [layout_of(value) for value in given]
+        compared = [r.name for r in self.references.arrays] if self.held else []
         self.origin += f" in {(perf_counter_ns() - start_ns) / 1e6:.3g} ms"
         start_ns = perf_counter_ns()
         with collecting_later():
-            self.plan = Plan(self.program, donated, self.written, layouts, self.calls, self.lines.found, device)
+            self.plan = Plan(self.program, donated, self.written, layouts, self.calls, self.lines.found, device, compared)
         self.origin += f", made ready in {(perf_counter_ns() - start_ns) / 1e6:.3g} ms"
 
     def _capture(self, f: Callable[..., Any], leaves: list[Any], structure: Any) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from gradviz.plan.device.frame import DeviceFrame
 from gradviz.plan.device.machine import machine_of
 from gradviz.plan.device.numbers import split
-
 from gradviz.plan.explain import Explanation, Memory, explain, memory
 from gradviz.plan.fuse.fuse import fuse
 from gradviz.plan.fuse.views import Places
@@ -83,6 +82,7 @@ class Plan:
     compile_ns : what its kernels took to compile, or to read from disk
     machine : the device it runs on; None for the host
     of_numbers : what the host computes of numbers before the device's part; None if there is nothing
+    compared : arrays whose values are looked at in each call, as something may have been computed of them that is kept
     layouts : for each input "C", "F", or "any" for arrays whose entries do not follow each other, which are copied first
     """
 
@@ -95,6 +95,7 @@ class Plan:
         calls: int = 0,
         sites: Sequence[Any] = (),
         device: Any = None,
+        compared: Sequence[str] = (),
     ) -> None:
         self.program, self.donated = program, donated
         block = simplify(read(program))
@@ -111,7 +112,7 @@ class Plan:
         self.placement = Placement(self.block, self.steps, places, donated, dict(written))
         self.frames: list[Any] = [self._frame()]
         self.compile_ns = self.frames[0].compile_ns
-        self.calls, self.sites = calls, sites
+        self.calls, self.sites, self.compared = calls, sites, compared
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The outputs for inputs of the kinds it was made for, without those that are written into inputs.

@@ -17,7 +17,9 @@ def overlapping(values: Sequence[Any], written: Collection[int]) -> tuple[int, i
 
     Arrays that are no views share memory with none but themselves, so that most calls end at the first test.
     """
-    arrays = [(k, value) for k, value in enumerate(values) if (type(value) is ndarray or on_device(value)) and value.size]
+    arrays = [
+        (k, value) for k, value in enumerate(values) if (type(value) is ndarray or on_device(value)) and value.size
+    ]
     if all(value.base is None for _, value in arrays) and len({id(value) for _, value in arrays}) == len(arrays):
         return None
     spans = sorted((*span(value), k) for k, value in arrays)

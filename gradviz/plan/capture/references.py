@@ -85,7 +85,12 @@ class References:
                 f"if v is not e{k}: return None" if exact else f"if v is not e{k} and not same(v, e{k}): return None"
             )
         for k, (_, source, value) in enumerate(self.arrays):
-            self.space |= {f"shape{k}": value.shape, f"dtype{k}": value.dtype, f"strides{k}": value.strides, f"kind{k}": type(value)}
+            self.space |= {
+                f"shape{k}": value.shape,
+                f"dtype{k}": value.dtype,
+                f"strides{k}": value.strides,
+                f"kind{k}": type(value),
+            }
             other = f"a{k}.shape != shape{k} or a{k}.strides != strides{k} or a{k}.dtype != dtype{k}"
             lines += [f"a{k} = {source}", f"if type(a{k}) is not kind{k} or {other}: return None"]
         lines.append(f"return [{', '.join(f'a{k}' for k in range(len(self.arrays)))}]")
@@ -228,7 +233,9 @@ class References:
             if isinstance(value, types.ModuleType):
                 if is_library_module(value):
                     return
-            elif on_device(value) or isinstance(value, (*NUMBERS, *FIXED, *RANDOM, ndarray, Array, list, tuple, dict, types.FunctionType)):
+            elif on_device(value) or isinstance(
+                value, (*NUMBERS, *FIXED, *RANDOM, ndarray, Array, list, tuple, dict, types.FunctionType)
+            ):
                 break
             found = static(value, attribute)
             if isinstance(found, property) and found.fget is not None and not isinstance(value, type):

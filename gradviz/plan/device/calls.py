@@ -15,35 +15,41 @@ from gradviz.engine.entering import entering
 from gradviz.errors import ImplicitTransferError
 from gradviz.plan.program.operation import add_at, in_kind_of, put_seen, python_number
 
-REFUSALS = (TypeError, NotImplementedError, AttributeError, ImplicitTransferError)  # CuPy has no such function, or not so
+REFUSALS = (
+    TypeError,
+    NotImplementedError,
+    AttributeError,
+    ImplicitTransferError,
+)  # CuPy has no such function, or not so
 INSTEAD: dict[Any, Callable[..., Any]] = {
     np.maximum.reduce: np.max, np.minimum.reduce: np.min, np.logical_and.reduce: np.all, np.logical_or.reduce: np.any,
 }  # fmt: skip
-form = entering(INSTEAD)
+instead = entering(INSTEAD)
 
 
 def on_device(function: Any) -> Callable[..., Any]:
     """The form of a function that arrays of a device take."""
-    return INSTEAD.get(function, function)
+    form: Callable[..., Any] = INSTEAD.get(function, function)
+    return form
 
 
-@form(np.astype)
+@instead(np.astype)
 def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
     return x.astype(dtype, copy=copy)
 
 
-@form(in_kind_of)
+@instead(in_kind_of)
 def of_kind(value: Any, array: bool, dtype: Any) -> Any:
     del array
     return (value.real if value.dtype.kind == "c" and dtype.kind != "c" else value).astype(dtype)
 
 
-@form(python_number)
+@instead(python_number)
 def without_axes(value: Any, kind: type) -> Any:
     return value.astype(np.dtype(kind))
 
 
-@form(add_at)
+@instead(add_at)
 def scattered(array: Any, index: Any, value: Any, ufunc: Any = np.add) -> Any:
     array = array.copy()
     scatter(array, index, value, ufunc)
@@ -58,7 +64,7 @@ def scatter(array: Any, index: Any, value: Any, ufunc: Any) -> None:
         ufunc.at(array, index, value)
 
 
-@form(put_seen)
+@instead(put_seen)
 def seen_written(array: Any, value: Any, view: Callable[..., Any], *rest: Any, **options: Any) -> Any:
     made = array.copy()
     view(made, *rest, **options)[...] = value

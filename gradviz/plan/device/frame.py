@@ -66,6 +66,7 @@ class DeviceFrame:
         self.compile_ns = self.scratch_nbytes = self.launches = 0
         self.arena = machine.empty((max(placement.arena_nbytes, 1),), np.uint8)
         self.step: Step | None = None
+        self.stream: Any = None  # of the last call
         for step in steps:
             self.step = step
             self._step(step)
@@ -100,12 +101,14 @@ class DeviceFrame:
                 found = lines.known(*sites[step.site]) if 0 <= step.site < len(sites) else -1
                 made = [v for node in step.nodes for v in node.outputs]
                 read = [v for node in step.nodes for v in inputs_of(node) if v not in set(made)]
-                recorder.ran(title(step), start_ns, recorder.clock(), self._arrays(read, env), self._arrays(made, env), found)
+                recorder.ran(
+                    title(step), start_ns, recorder.clock(), self._arrays(read, env), self._arrays(made, env), found
+                )
         return self._end(env, values)
 
     def _begin(self, values: Sequence[Any]) -> Env:
         machine, words = self.machine, self.words
-        machine.begin()
+        self.stream = machine.follow(self.stream)
         env = self.template.copy()
         env[: len(values)] = values
         for n in self.places.copied:
@@ -125,7 +128,7 @@ class DeviceFrame:
             now[word] = start + offset
 
     def _end(self, env: Env, values: Sequence[Any]) -> list[Any]:
-        outs = [make(env) for make in self.results]
+        outs: list[Any] = [make(env) for make in self.results]
         seen: set[int] = set()
         for k, out in enumerate(outs):
             if hasattr(out, "dtype") and hasattr(out, "get"):
@@ -194,7 +197,11 @@ class DeviceFrame:
         shape, dtype = value.meta.shape, value.meta.dtype
         if place.root.meta.kind != "array":  # a number among the inputs, which stands in the table
             offset = WORD * self.number_word(place.root) + place.offset
-            self.do(lambda env: env.__setitem__(slot, self.machine.view(self.words.table, offset, shape, dtype, place.strides)))
+            self.do(
+                lambda env: env.__setitem__(
+                    slot, self.machine.view(self.words.table, offset, shape, dtype, place.strides)
+                )
+            )
             return slot
 
         def look(env: Env) -> None:
@@ -245,6 +252,7 @@ class DeviceFrame:
             self.do(lambda env: check([env[seen]]))
         elif node.function is full:
             target, number = self.target(node.out), node.args[1]
+            self.launches += 1
             self.do(lambda env: env[target].fill(number))
         elif node.function is put:
             self._put(node)
@@ -274,7 +282,9 @@ class DeviceFrame:
                 for k, operand in enumerate(job.operands):
                     self._operand(row + FIRST_ADDRESS + k, operand)
             self.queue.append(
-                Queued(self.step, launch=lambda launcher=launcher, table=table: launcher.bind(self.words.address(table)))
+                Queued(
+                    self.step, launch=lambda launcher=launcher, table=table: launcher.bind(self.words.address(table))
+                )
             )
 
     def _operand(self, word: int, operand: Operand) -> None:
@@ -485,7 +495,7 @@ def ignoring(task: Task) -> Action:
 
 def host(value: Any) -> Any:
     """An argument with arrays of the host for those of the device."""
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+    if type(value) in (list, tuple):
         return type(value)(map(host, value))
     return value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value
 

@@ -39,8 +39,8 @@ class Machine(Protocol):
     name: str
     simulated: bool
 
-    def begin(self) -> None:
-        """A call begins, on the stream that is current now."""
+    def follow(self, stream: Any) -> Any:
+        """The stream that is current now; what it gets waits for what another one, ``stream``, was given."""
         ...
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -78,6 +78,18 @@ class Machine(Protocol):
     def product(self, out: Any, x: Any, y: Any, alpha: Any, ways: tuple[str, str]) -> None:
         """``out[...] = alpha * op(x) @ op(y)``; a way is N (as it is), T (transposed) or C (and conjugated)."""
         ...
+
+
+def in_order(tasks: Sequence[Task]) -> Task:
+    """Tasks one after the other."""
+    if len(tasks) == 1:
+        return tasks[0]
+
+    def run() -> None:
+        for task in tasks:
+            task()
+
+    return run
 
 
 def machine_of(device: Any) -> Machine:

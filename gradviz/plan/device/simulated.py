@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradviz.devices.sim import SimArray
+from gradviz.devices.sim.stream import Stream, current_stream
 from gradviz.plan.cuda.passes import THREADS, passes, plan
-from gradviz.plan.device.machine import Task
+from gradviz.plan.device.machine import Task, in_order
 from gradviz.plan.kernels.entries import FIRST_ADDRESS
 from gradviz.plan.kernels.kernel import Kernel
 from gradviz.plan.kernels.runner import compile_kernel
@@ -32,8 +33,11 @@ class SimMachine:
         self.device = device
         self.name = device.name
 
-    def begin(self) -> None:
-        """Nothing to do: the model's streams share nothing but the clock."""
+    def follow(self, stream: Stream | None) -> Stream:
+        now = current_stream(self.device)
+        if stream is not None and stream is not now:
+            now.wait_event(stream.record(self.device.xp.cuda.Event(disable_timing=True)))
+        return now
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> SimArray:
         return self.device.new(np.empty(shape, dtype))
@@ -112,18 +116,5 @@ class SimLauncher:
         return launch
 
 
-def in_order(tasks: Sequence[Task]) -> Task:
-    """Tasks one after the other."""
-    if len(tasks) == 1:
-        return tasks[0]
-
-    def run() -> None:
-        for task in tasks:
-            task()
-
-    return run
-
-
 def turned(x: np.ndarray, way: str) -> np.ndarray:
     return x if way == "N" else x.T if way == "T" else x.conj().T
-
