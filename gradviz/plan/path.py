@@ -110,7 +110,9 @@ class Path:
         self.origin += f" in {(perf_counter_ns() - start_ns) / 1e6:.3g} ms"
         start_ns = perf_counter_ns()
         with collecting_later():
-            self.plan = Plan(self.program, donated, self.written, layouts, self.calls, self.lines.found, device, compared)
+            self.plan = Plan(
+                self.program, donated, self.written, layouts, self.calls, self.lines.found, device, compared
+            )
         self.origin += f", made ready in {(perf_counter_ns() - start_ns) / 1e6:.3g} ms"
 
     def _capture(self, f: Callable[..., Any], leaves: list[Any], structure: Any) -> None:

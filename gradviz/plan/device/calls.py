@@ -29,7 +29,7 @@ instead = entering(INSTEAD)
 
 def on_device(function: Any) -> Callable[..., Any]:
     """The form of a function that arrays of a device take."""
-    form: Callable[..., Any] = INSTEAD.get(function, function)
+    form: Any = INSTEAD.get(function, function)
     return form
 
 
