@@ -9,12 +9,14 @@ import argparse
 import importlib
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import gradviz as gv
+from gradviz.record.events import Trigger
 from tests.gpu.machine import Gpu, gpu
 
 D, CONTRACTIONS = 32, 10
@@ -39,7 +41,17 @@ def contraction(machine: Gpu) -> dict[str, Callable[[], Any]]:
         Cs, pull = gv.vjp(lambda As, Bs: [np.einsum("abc,cd->abd", A, B) for A, B in zip(As, Bs, strict=True)], As, Bs)
         return list(zip(*pull(Cs), strict=True))
 
-    return {"CuPy by hand": by_hand, "gradviz": by_gradviz, **by_rivals(machine, As, Bs)}
+    def pulled(As, Bs):
+        Cs, pull = gv.vjp(lambda As, Bs: [np.einsum("abc,cd->abd", A, B) for A, B in zip(As, Bs, strict=True)], As, Bs)
+        return list(zip(*pull(Cs), strict=True))
+
+    plan = gv.compile(pulled)
+    return {
+        "CuPy by hand": by_hand,
+        "gradviz": by_gradviz,
+        "gradviz, plan": lambda: plan(As, Bs),
+        **by_rivals(machine, As, Bs),
+    }
 
 
 def by_rivals(machine: Gpu, As: list[Any], Bs: list[Any]) -> dict[str, Callable[[], Any]]:
@@ -103,7 +115,8 @@ def evalpoly(machine: Gpu) -> dict[str, Callable[[], Any]]:
         made[N - 1] = ct
         return made
 
-    return {"CuPy by hand": by_hand, "gradviz": lambda: gv.grad(horner)(p)}
+    plan = gv.compile(gv.grad(horner))
+    return {"CuPy by hand": by_hand, "gradviz": lambda: gv.grad(horner)(p), "gradviz, plan": lambda: plan(p)}
 
 
 def adam(machine: Gpu) -> dict[str, Callable[[], Any]]:
@@ -125,10 +138,101 @@ def adam(machine: Gpu) -> dict[str, Callable[[], Any]]:
             p -= 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
         return p
 
+    def step(p, m, v, t):
+        g, t = gv.grad(loss)(p), t + 1.0
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g * g
+        return p - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8), m, v, t
+
+    plan = gv.compile(step, donate=("p", "m", "v"))
+
+    def by_plan() -> Any:
+        state = start.copy(), machine.xp.zeros(SIZE), machine.xp.zeros(SIZE), 0.0
+        for _ in range(STEPS):
+            state = plan(*state)
+        return state[0]
+
     return {
         "CuPy by hand": lambda: steps(lambda p: curvature * (p - bottom)),
+        "CuPy by hand, fused": lambda: steps_fused(machine, start, curvature, bottom),
         "gradviz": lambda: steps(gv.grad(loss)),
+        "gradviz, plan": by_plan,
+        **adam_by_rivals(machine, start, curvature, bottom),
     }
+
+
+def steps_fused(machine: Gpu, start: Any, curvature: Any, bottom: Any) -> Any:
+    """The same as one kernel of CuPy's for each step, which is as well as it can be written there."""
+    p, m, v = start.copy(), machine.xp.zeros(SIZE), machine.xp.zeros(SIZE)
+    update = fused_kernel(machine)
+    for t in range(1, STEPS + 1):
+        update(p, m, v, curvature, bottom, 1 - 0.9**t, 1 - 0.999**t)
+    return p
+
+
+@cache
+def fused_kernel(machine: Gpu) -> Callable[..., Any]:
+    if machine.simulated:  # no kernels of one's own there: one launch, as long as the bytes take
+
+        def update(p: Any, m: Any, v: Any, curvature: Any, bottom: Any, first: float, second: float) -> None:
+            g = curvature._host * (p._host - bottom._host)
+            m._host[...] = 0.9 * m._host + 0.1 * g
+            v._host[...] = 0.999 * v._host + 0.001 * g * g
+            p._host[...] -= 0.1 * (m._host / first) / (np.sqrt(v._host / second) + 1e-8)
+            machine.xp.device.launch("adam", 8 * p.nbytes, machine.xp.device.preset.ufunc_ns, 15 * p.size)
+
+        return update
+    kernel = machine.xp.ElementwiseKernel(
+        "raw float64 curvature, raw float64 bottom, float64 first, float64 second",
+        "float64 p, float64 m, float64 v",
+        "double g = curvature[i] * (p - bottom[i]); m = 0.9 * m + 0.1 * g; v = 0.999 * v + 0.001 * g * g;"
+        "p -= 0.1 * (m / first) / (sqrt(v / second) + 1e-8)",
+        "adam_by_hand",
+    )
+    return lambda p, m, v, curvature, bottom, first, second: kernel(curvature, bottom, first, second, p, m, v)
+
+
+def adam_by_rivals(machine: Gpu, start: Any, curvature: Any, bottom: Any) -> dict[str, Callable[[], Any]]:
+    """The same by PyTorch's fused optimizer and by JAX, on the device; each runs until it is done."""
+    found: dict[str, Callable[[], Any]] = {}
+    if machine.simulated:
+        return found
+    hosts = [x.get() for x in (start, curvature, bottom)]
+    torch = installed("torch")
+    if torch is not None and torch.cuda.is_available():
+        first, stiff, low = (torch.tensor(x, device="cuda") for x in hosts)
+
+        def by_torch():
+            p = first.clone().requires_grad_()
+            optimizer = torch.optim.Adam([p], lr=0.1, fused=True)
+            for _ in range(STEPS):
+                optimizer.zero_grad()
+                (0.5 * (stiff * (p - low) ** 2).sum()).backward()
+                optimizer.step()
+            torch.cuda.synchronize()
+            return p.detach()
+
+        found["PyTorch (fused)"] = by_torch
+    jax = installed("jax")
+    if jax is not None and jax.default_backend() == "gpu":
+        jax.config.update("jax_enable_x64", True)
+        first, stiff, low = (jax.numpy.asarray(x) for x in hosts)
+
+        def step(p, m, v, t):
+            g, t = jax.grad(lambda p: 0.5 * jax.numpy.sum(stiff * (p - low) ** 2))(p), t + 1.0
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+            return p - 0.1 * (m / (1 - 0.9**t)) / (jax.numpy.sqrt(v / (1 - 0.999**t)) + 1e-8), m, v, t
+
+        compiled = jax.jit(step, donate_argnums=(0, 1, 2))
+
+        def by_jax():
+            state = first.copy(), jax.numpy.zeros(SIZE), jax.numpy.zeros(SIZE), 0.0
+            for _ in range(STEPS):
+                state = compiled(*state)
+            return jax.block_until_ready(state)[0]
+
+        found["JAX (jit)"] = by_jax
+    return found
 
 
 STORIES = {"contraction": contraction, "evalpoly": evalpoly, "adam": adam}
@@ -152,10 +256,12 @@ def measure(machine: Gpu) -> dict[str, dict[str, float]]:
             for got, wanted in zip(flat(run()), want, strict=True):
                 np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-8, err_msg=f"{story}, {name}")
         table[story] = {name: machine.took_ns(run) / 1e6 for name, run in runs.items()}
-        with gv.profile() as p:
-            runs["gradviz"]()
-        syncs = p.trace.syncs
-        table[story]["waits of gradviz"] = float(((syncs["on_device"] == 1) & (syncs["trigger"] != 12)).sum())
+        for name in ("gradviz", "gradviz, plan"):
+            with gv.profile() as p:
+                runs[name]()
+            syncs = p.trace.syncs
+            waited = (syncs["on_device"] == 1) & (syncs["trigger"] != Trigger.ALLOCATION)
+            table[story][f"waits of {name}"] = float(waited.sum())
     return table
 
 

@@ -14,7 +14,10 @@ import pytest
 
 import gradviz as gv
 from gradviz.errors import ForbiddenError
+from gradviz.plan.device.gpu import Segment
 from gradviz.record.events import Flag, Kind, Trigger
+from gradviz.transforms.trees import flatten, unflatten
+from tests.plan.device import programs
 from tests.rules import check, tables
 
 pytestmark = pytest.mark.gpu
@@ -128,3 +131,66 @@ if find_spec("cupti"):
             if name in DOORS:
                 assert "HIDDEN" not in told[name], told
         Path(os.environ.get("GRADVIZ_GPU_OUT", ".")).joinpath("doors.json").write_text(json.dumps(told, indent=1))
+
+
+PLANS = list(programs.PROGRAMS)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plans(name):
+    """A plan gives what the function gives: compiled, then again, then as graphs; and waits as often as it says."""
+    f, args = programs.PROGRAMS[name]
+    compiled = gv.compile(f)
+    for _ in range(4):
+        mine, theirs = sent(args), kept(args)
+        got, want = compiled(*mine), f(*theirs)
+        for a, b in zip(flatten((got, mine))[0], flatten((want, theirs))[0], strict=True):
+            loose = 1e-3 if getattr(b, "dtype", None) in (np.float32, np.complex64) else 1e-8
+            np.testing.assert_allclose(cupy.asnumpy(a), b, rtol=loose, atol=loose)
+    if not compiled.explain(*sent(args)).waits:
+        mine = sent(args)
+        with gv.forbid("host_sync"), gv.forbid("transfer", direction="host_to_device"):
+            compiled(*mine)
+
+
+def sent(tree):
+    leaves, structure = flatten(tree)
+    return unflatten(structure, [cupy.asarray(x, order="K") if isinstance(x, np.ndarray) else x for x in leaves])
+
+
+def kept(tree):
+    leaves, structure = flatten(tree)
+    return unflatten(structure, [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in leaves])
+
+
+def test_plans_become_graphs():
+    f, args = programs.PROGRAMS["network"]
+    compiled, mine = gv.compile(f), sent(args)
+    for _ in range(3):
+        compiled(*mine)
+    (frame,) = compiled.path(*mine).plan.frames
+    segments = [task for task in frame.segments if isinstance(task, Segment)]
+    assert segments
+    assert all(segment.graph is not None for segment in segments)
+
+
+def test_plans_follow_streams():
+    """Two streams in turn: the arena is used again only when the other one is done with it."""
+    f = gv.compile(lambda x: np.sum(np.sin(x) @ np.cos(x), axis=0))
+    x, streams = cupy.ones((512, 512)), [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+    cupy.cuda.Device(0).synchronize()
+    results = []
+    for k in range(20):
+        with streams[k % 2]:
+            results.append(f(x * (k + 1.0)))
+    cupy.cuda.Device(0).synchronize()
+    for k, result in enumerate(results):
+        want = np.sum(np.full((512, 512), np.sin(k + 1.0)) @ np.full((512, 512), np.cos(k + 1.0)), axis=0)
+        np.testing.assert_allclose(result.get(), want, rtol=1e-9)
+
+
+def test_long_sums_are_cut_and_come_out_the_same():
+    f, x = gv.compile(lambda x: np.sum(np.sin(x) * x)), cupy.random.standard_normal(10_000_000)
+    first, second = f(x), f(x)
+    assert first.get() == second.get()
+    np.testing.assert_allclose(first.get(), np.sum(np.sin(x.get()) * x.get()), rtol=1e-10)

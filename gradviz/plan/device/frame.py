@@ -142,12 +142,14 @@ class DeviceFrame:
     def _joined(self) -> list[Action]:
         """The queue with neighbouring launches joined, and the same by steps."""
         program: list[Action] = []
+        self.segments: list[Task] = []
         self.by_step: list[tuple[Step | None, list[Action]]] = []
         together: list[Task] = []
 
         def close() -> None:
             if together:
-                program.append(ignoring(self.machine.segment(list(together))))
+                self.segments.append(self.machine.segment(list(together)))
+                program.append(ignoring(self.segments[-1]))
                 together.clear()
 
         for queued in self.queue:

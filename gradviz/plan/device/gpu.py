@@ -106,7 +106,7 @@ class CudaMachine:
         tensors = cutensor() if "C" in ways else None
         if tensors is None:  # a conjugate costs a copy here
             operations = {"N": "N", "T": "T", "C": "H"}
-            self.cupy.cublas.gemm(operations[ways[0]], operations[ways[1]], x, y, out, alpha, 0.0)
+            gemm()(operations[ways[0]], operations[ways[1]], x, y, out, alpha, 0.0)
             return
         contraction, conjugate, identity = tensors
         (left, op_left), (right, op_right) = (
@@ -114,6 +114,12 @@ class CudaMachine:
             for axes, way in zip(("mk", "kn"), ways, strict=True)
         )
         contraction(alpha, x, left, y, right, 0.0, out, "mn", op_A=op_left, op_B=op_right)
+
+
+@cache
+def gemm() -> Callable[..., Any]:
+    """CuBLAS's product of matrices, as CuPy calls it: ``gemm(way, way, a, b, out, alpha, beta)``."""
+    return import_module("cupy.cublas").gemm
 
 
 @cache

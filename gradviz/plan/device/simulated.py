@@ -18,10 +18,12 @@ from gradviz.plan.device.machine import Task, in_order
 from gradviz.plan.kernels.entries import FIRST_ADDRESS
 from gradviz.plan.kernels.kernel import Kernel
 from gradviz.plan.kernels.runner import compile_kernel
-from gradviz.plan.kernels.work import depth, moved, operations
+from gradviz.plan.kernels.work import in_a_row, moved, operations
 
-# Assumed: a thread's statements follow each other at the latency of one, some six cycles.
+# Assumed: a thread's statements follow each other at the latency of one, some six cycles; what a loop loads takes a quarter of the way
+# to memory and back, as compilers load a few iterations ahead.
 STATEMENT_NS = 4
+LOAD_NS = 100
 
 
 class SimMachine:
@@ -95,7 +97,8 @@ class SimLauncher:
         self.call = compiled.bind([first] * jobs)
         self.jobs = jobs
         char = np.dtype(max((p.dtype for p in kernel.parameters), key=lambda d: int(d[1:]), default="f8")).char
-        self.work = (jobs * moved(kernel), jobs * operations(kernel), char, depth(kernel) * STATEMENT_NS)
+        statements, loads = in_a_row(kernel)
+        self.work = (jobs * moved(kernel), jobs * operations(kernel), char, statements * STATEMENT_NS + loads * LOAD_NS)
 
     def bind(self, table: int) -> Task:
         columns = self.call.columns

@@ -1,4 +1,4 @@
-"""How much a kernel does: bytes, operations, and how many statements follow each other."""
+"""How much a kernel does: bytes, operations, and how many statements wait for each other."""
 
 from __future__ import annotations
 
@@ -44,10 +44,17 @@ def operations(kernel: Kernel) -> float:
     return math.prod(kernel.grid) * of(kernel.body)
 
 
-def depth(kernel: Kernel) -> int:
-    """Statements that a position runs one after the other."""
+def in_a_row(kernel: Kernel) -> tuple[int, int]:
+    """(statements, loads inside loops) that a position runs one after the other."""
 
-    def of(body: tuple[Any, ...]) -> int:
-        return sum(s.count * of(s.body) if isinstance(s, Loop) else 1 for s in body)
+    def of(body: tuple[Any, ...], inside: bool) -> tuple[int, int]:
+        statements = loads = 0
+        for s in body:
+            if isinstance(s, Loop):
+                more = of(s.body, True)
+                statements, loads = statements + s.count * more[0], loads + s.count * more[1]
+            else:
+                statements, loads = statements + 1, loads + (inside and isinstance(s, Load))
+        return statements, loads
 
-    return of(kernel.body)
+    return of(kernel.body, False)

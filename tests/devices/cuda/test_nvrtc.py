@@ -11,6 +11,7 @@ import cupy
 import pytest
 
 from gradviz.plan.cuda.emit import COMPLEX_HEADER, emit
+from gradviz.plan.device.gpu import SEND
 from tests.plan.cuda.host_gpu import prefix_of
 from tests.plan.cuda.test_functions import CASES, EXPONENTS, kernel_for, power_of
 from tests.plan.kernels.random_kernels import Draw
@@ -63,6 +64,10 @@ def test_all_functions_compile(nvrtc):
     code = nvrtc.cubin(COMPLEX_HEADER + "\n".join(s.text for s in sources), architecture)
     for source in sources:
         assert all(name.encode() in code for name in source.names)
+
+
+def test_the_kernel_that_sends_words_compiles(nvrtc):
+    assert b"send_words" in nvrtc.cubin(SEND, "sm_80")
 
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
