@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -161,15 +161,26 @@ def waits(plan: Plan, place: Callable[[int | None], str]) -> list[tuple[str, str
     """Why, and at which line, the host waits for the device in each call."""
     found = [(f"{name} is compared with what it was when the plan was made", "") for name in plan.compared]
     for step in plan.steps:
-        for node in step.nodes:
-            if node.function is guard:
-                found.append((f"Python looks at a value ({node.args[1]})", place(node.site)))
-            elif sized_by_values(node):
-                found.append((f"how large the result of {node.name} is depends on values", place(node.site)))
+        if not step.jobs:
+            found += [
+                (f"{why}{f', {times} times' if times > 1 else ''}", place(at))
+                for why, times, at in reads(step.nodes, 1)
+            ]
     handed = [v for v in plan.placement.handed if isinstance(v.meta, Meta) and v.meta.kind == "weak" and v.maker]
     found += [("a number of Python's is returned", place(v.maker.site)) for v in handed if v.maker is not None]
     hosted = dict.fromkeys(node for frame in plan.frames for node in frame.hosted)
     return found + [(f"the device has no such {node.name}: the host computes it", place(node.site)) for node in hosted]
+
+
+def reads(nodes: list[Node], times: int) -> Iterator[tuple[str, int, int | None]]:
+    """(why, how often, site) for what has to be known of values while some nodes run."""
+    for node in nodes:
+        if node.loop is not None:
+            yield from reads(node.loop.nodes, times * node.loop.count)
+        elif node.function is guard:
+            yield f"Python looks at a value ({node.args[1]})", times, node.site
+        elif sized_by_values(node):
+            yield f"how large the result of {node.name} is depends on values", times, node.site
 
 
 def sized_by_values(node: Node) -> bool:

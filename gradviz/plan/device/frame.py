@@ -400,6 +400,7 @@ class DeviceFrame:
         rename(node, {
             v: Value(v.meta, self.machine.upload(v.constant)) for v in arrays_in(node) if isinstance(v.constant, np.ndarray)
         })  # fmt: skip
+        self.launches += calls_in(node)
         outer = sorted({v for v in inputs_of(node) if not v.is_constant and v.moving is None}, key=id)
         slots = [self.slot(v) for v in outer]
         self._keep(node, lambda env: run_in_python(node, outer, [env[s] for s in slots]))
@@ -500,6 +501,12 @@ def host(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(map(host, value))
     return value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value
+
+
+def calls_in(node: Node) -> int:
+    """How many calls a loop makes."""
+    assert node.loop is not None
+    return node.loop.count * sum(calls_in(inner) if inner.loop is not None else 1 for inner in node.loop.nodes)
 
 
 def arrays_in(node: Node) -> set[Value]:

@@ -108,6 +108,23 @@ def test_a_guard_waits_and_says_at_which_line(xp):
     assert "programs.py:" in line
 
 
+def test_looks_in_a_loop_are_counted(xp):
+    def shrunk(x):
+        while np.sum(x * x) > 1.0:
+            x = x * 0.5
+        return x
+
+    compiled, x = gv.compile(shrunk), xp.asarray([8.0, 1.0])
+    compiled(x)
+    xp.device.counts.reset()
+    agree(compiled(x), shrunk(x))
+    told = sum(int(reason.split()[-2]) if reason.endswith("times") else 1 for reason, _ in compiled.explain(x).waits)
+    compiled(x)
+    xp.device.counts.reset()
+    compiled(x)
+    assert told == xp.device.counts.sync > 1
+
+
 def test_arrays_that_a_function_refers_to_are_read_anew(xp):
     curvature = xp.asarray(np.arange(1.0, 4.0))
     compiled = gv.compile(gv.grad(lambda p: 0.5 * np.sum(curvature * p**2)))
