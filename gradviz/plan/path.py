@@ -206,7 +206,10 @@ class Path:
         arrays = self.read()
         if arrays is None or (self.held and not all(map(same, self.held, arrays))):
             return None
-        return [*arrays, *[live.now(arrays) for live in self.live]] if self.live else arrays
+        if not self.live:
+            return arrays
+        views = [live.now(arrays) for live in self.live]
+        return None if any(view is None for view in views) else [*arrays, *views]
 
     def outside_at_first(self) -> list[Any]:
         """The same as they were during the capture, also for a function that changes what it refers to."""
@@ -255,9 +258,11 @@ class Live:
         self.seen = arrays[self.source] if self.source >= 0 else owner
         self.offset = address(array) - address(self.seen) if type(array) is ndarray else 0
 
-    def now(self, arrays: list[ndarray]) -> ndarray:
-        """The array as it is now."""
+    def now(self, arrays: list[ndarray]) -> ndarray | None:
+        """The array as it is now; None for a view on a device of one that is another by now."""
         if self.source >= 0 and arrays[self.source] is not self.seen:
+            if type(self.array) is not ndarray:
+                return None
             self.seen = arrays[self.source]
             self.array = part_of(self.seen, address(self.seen) + self.offset, self.array, self.array.strides)
         return self.array

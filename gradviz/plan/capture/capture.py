@@ -28,7 +28,7 @@ from gradviz.plan.capture.captured import (
     plain,
 )
 from gradviz.plan.capture.constants import Constants, Outside, memory, same
-from gradviz.plan.capture.devices import on_device, stand_in
+from gradviz.plan.capture.devices import on_device, place_on_device, stand_in
 from gradviz.plan.capture.template import Parts
 from gradviz.plan.program.operation import (
     Items,
@@ -79,6 +79,9 @@ class Capture:
         self.short = [0, 0, 0, 0]  # codes of +, -, *, / on float64 numbers
         self.inputs: list[Any] = []
         self.outside: dict[int, Captured] = {}  # id of an array that the function refers to -> the input it is
+        self.devices: dict[
+            Any, Captured
+        ] = {}  # the same for arrays on a device, by their memory, and those without a name
         self.copies: dict[
             int, tuple[ndarray, ndarray]
         ] = {}  # id of a copy that the engine made -> (of which array, the copy)
@@ -94,15 +97,20 @@ class Capture:
 
     def refer(self, array: ndarray) -> None:
         """Let an array from outside that the function refers to be an input as well."""
-        self.outside[id(array)] = self._input(stand_in(array) if on_device(array) else array)
+        if on_device(array):
+            self.devices[place_on_device(array)] = self._input(stand_in(array))
+        else:
+            self.outside[id(array)] = self._input(array)
 
     def of_device(self, array: Any) -> Captured:
         """What stands for an array on a device that the function did not get as an argument."""
-        found = self.outside.get(id(array))
+        place = place_on_device(array)
+        found = self.devices.get(place)
         if found is None or (found.number < 0 and not same(found.value, stand_in(array))):
             held = stand_in(array)
-            number = self.constants.on_device(array, held, self.lines.site(sys._getframe(1)))
-            found = self.outside[id(array)] = captured(self, held, number)
+            named = any(place[0] == other[0] and known.number >= 0 for other, known in self.devices.items())
+            number = self.constants.on_device(array, held, self.lines.site(sys._getframe(1)), named)
+            found = self.devices[place] = captured(self, held, number)
         return found
 
     def _input(self, value: Any) -> Any:

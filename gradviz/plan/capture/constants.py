@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradviz.devices.find import device_of
+
 ndarray = np.ndarray
 SMALL_NBYTES = 1024  # arrays of which one is kept for all that hold the same, so that a loop may make one in each turn
 
@@ -32,6 +34,7 @@ class OnDevice(NamedTuple):
     array: Any
     held: ndarray
     site: int
+    named: bool  # it is a view of one that the function refers to by name
 
 
 class Outside(NamedTuple):
@@ -84,10 +87,10 @@ class Constants:
         self.met[number] = Met(weakref.ref(value), owner, self.values[-1], address(value), value.strides, site)
         return number
 
-    def on_device(self, array: Any, held: ndarray, site: int) -> int:
+    def on_device(self, array: Any, held: ndarray, site: int, named: bool) -> int:
         """The number of an array on a device. It is held, and read anew in each call, whether or not it outlives this one."""
         number = self._add(held)
-        self.devices[number] = OnDevice(array, held, site)
+        self.devices[number] = OnDevice(array, held, site, named)
         return number
 
     def _add(self, value: Any) -> int:
@@ -96,7 +99,9 @@ class Constants:
 
     def settle(self) -> tuple[dict[int, Outside], dict[int, int]]:
         """After the run: which arrays are still alive, and which of the others hold the same as an earlier one."""
-        alive: dict[int, Outside] = {number: Outside(met.array, met.array) for number, met in self.devices.items()}
+        alive: dict[int, Outside] = {
+            number: Outside(met.array, memory(met.array)) for number, met in self.devices.items()
+        }
         alike: dict[int, int] = {}
         contents: dict[Any, int] = {}
         for number, met in self.met.items():
@@ -110,7 +115,8 @@ class Constants:
 
     def derived(self) -> bool:
         """Whether some may have been computed from arrays that the function refers to. 0 and 1 are what derivatives begin with."""
-        made = bool(self.devices) or any(met.owner() is None for met in self.met.values())
+        made = any(met.owner() is None for met in self.met.values())
+        made = made or not all(met.named for met in self.devices.values())
         return made or any(isinstance(value, np.generic) and value not in (0, 1) for value in self.values)
 
     def changed(self) -> int:
@@ -122,8 +128,10 @@ class Constants:
         return next((met.site for met in self.devices.values() if not same(met.held, met.array.get())), -1)
 
 
-def memory(value: ndarray) -> ndarray:
-    """The array whose memory a view looks at."""
+def memory(value: Any) -> Any:
+    """The array whose memory a view looks at, or what owns it on a device."""
+    if type(value) is not ndarray:
+        return device_of(value).owner(value)
     while type(value.base) is ndarray:
         value = value.base
     return value

@@ -30,6 +30,11 @@ def stand_in(array: Any) -> ndarray:
     return copy
 
 
+def place_on_device(array: Any) -> tuple[Any, ...]:
+    """What two views have in common that are the same: whose memory it is, where in it they begin, and how they go on."""
+    return id(device_of(array).owner(array)), array.data.ptr, array.shape, array.strides, array.dtype
+
+
 def one_device(arrays: list[tuple[str, Any]]) -> Any:
     """The device that named arrays live on; None for the host.
 

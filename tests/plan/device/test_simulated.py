@@ -135,6 +135,23 @@ def test_arrays_that_a_function_refers_to_are_read_anew(xp):
     assert not compiled.explain(p).waits
 
 
+def test_views_of_what_it_refers_to_are_live(xp):
+    held = {"w": xp.asarray(np.arange(12.0).reshape(4, 3))}
+
+    def f(x):
+        for i in range(4):
+            x = np.sin(x) * held["w"][1] + held["w"][i]
+        return x
+
+    compiled, x = gv.compile(f), xp.ones(3)
+    agree(compiled(x), f(x))
+    assert not compiled.explain(x).waits
+    held["w"] *= 0.5
+    agree(compiled(x), f(x))
+    held["w"] = held["w"] + 1.0
+    agree(compiled(x), f(x))
+
+
 def test_what_was_computed_of_them_is_compared(xp):
     table = xp.asarray(np.arange(1.0, 4.0))
     compiled = gv.compile(lambda p: p * (table * 2.0))
