@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 FRONT_END := $(wildcard labextension/*.json labextension/*.mjs) \
              $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
-COMPILED := $(wildcard gradviz/*/*.c gradviz/*/*.h gradviz/*.h)
+COMPILED := $(wildcard gradviz/*/*.c gradviz/*/*/*.c gradviz/*.h gradviz/*/*/*.h)
 
 .PHONY: help demo test cupy lab lint bench conformance format chromium compiler clean
 
@@ -82,5 +82,5 @@ compiler:
 	fi
 
 clean:
-	rm -rf .venv .venv-cupy* gradviz/*/_*.so gradviz/*/_*.pyd gradviz/static gradviz/labextension labextension/lib \
+	rm -rf .venv .venv-cupy* gradviz/*/_*.so gradviz/*/*/_*.so gradviz/*/_*.pyd gradviz/*/*/_*.pyd gradviz/static gradviz/labextension labextension/lib \
 	  labextension/node_modules reports dist

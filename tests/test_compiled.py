@@ -14,13 +14,16 @@ import pytest
 from gradviz import compiled
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = sorted(ROOT.glob("gradviz/*/*.c"))
+SOURCES = sorted(ROOT.glob("gradviz/**/*.c"))
 NAMES = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in SOURCES]
 USED = {name: compiled.compiled(name) for name in NAMES}
 needs_them = pytest.mark.skipif(None in USED.values(), reason="nothing is compiled here")
 
-# What goes through them: each operator, ufunc, walk and row. These run over the compiled paths as they stand in `make test`.
-BOTH = ["tests/engine", "tests/record", "tests/transforms/test_gradient.py", "tests/stories"]
+# What goes through them: each operator, ufunc, walk, row and plan. These run over the compiled paths as they stand in `make test`.
+BOTH = [
+    "tests/engine", "tests/record", "tests/transforms/test_gradient.py", "tests/stories", "tests/plan/test_compile.py",
+    "tests/plan/test_guards.py", "tests/plan/test_plan.py", "tests/plan/kernels/test_calls.py",
+]  # fmt: skip
 
 
 def test_each_stands_beside_the_python_that_says_what_it_does() -> None:

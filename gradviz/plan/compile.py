@@ -9,20 +9,22 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
+import numpy as np
+
 from gradviz.engine.array import Array, strip
 from gradviz.errors import CompileWarning, DonationError
 from gradviz.plan.capture.captured import Captured
 from gradviz.plan.capture.overlap import overlapping
-from gradviz.plan.capture.signature import STATIC, check, is_input, kind_of, quick_key
+from gradviz.plan.capture.signature import STATIC, check, is_input, kind_of
 from gradviz.plan.disk.names import Damaged
 from gradviz.plan.disk.shelf import Shelf
 from gradviz.plan.explain import Explanation, Memory
 from gradviz.plan.path import Path, Traced
 from gradviz.plan.program.program import Mismatch, Program
-from gradviz.plan.run.again import Again
+from gradviz.plan.run.entry import Entrance
 from gradviz.transforms.trees import flatten, paths
 
-NOTHING: list[Any] = []
+ndarray = np.ndarray
 MOST_PATHS = 16  # plans for one signature: for the answers that Python got where it looked at values
 
 
@@ -74,7 +76,7 @@ def compile(f: Any = None, *, donate: str | int | Sequence[str | int] = ()) -> A
     return Compiled(f, names)
 
 
-class Compiled:
+class Compiled(Entrance):
     """A function that is captured and replayed. See `compile`.
 
     Attributes
@@ -83,15 +85,11 @@ class Compiled:
     """
 
     def __init__(self, f: Callable[..., Any], donate: tuple[str | int, ...]) -> None:
+        super().__init__()
         functools.update_wrapper(self, f, updated=())
         self.__wrapped__ = f
         self.donate = donate
         self.plans: dict[Any, list[Path]] = {}
-        self._quick: dict[Any, Path] = {}  # the latest path, by a key that is found in few steps
-        self._structure: Any = None  # of the latest arguments with containers
-        self._again: tuple[Path, Again] | None = (
-            None  # the latest arguments that were written into, which tend to come again
-        )
         self._held: list[Any] = []  # arguments known by their identity, which must not be given away
         self._warned: set[Any] = set()
         self._taken: set[str] = set()  # names of the programs on disk that are among the plans, or were of no use
@@ -111,31 +109,6 @@ class Compiled:
         if key not in vars(instance):
             vars(instance)[key] = Compiled(types.MethodType(self.__wrapped__, instance), self.donate)
         return vars(instance)[key]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        key, values = None if kwargs else quick_key(args), args
-        if key is None and self._structure is not None:
-            try:
-                values = self._structure.flatten_up_to((args, kwargs))
-            except ValueError:
-                pass
-            else:
-                again = self._again
-                if again is not None and again[1].same(values):
-                    try:
-                        return again[0].run([*again[0].inputs(values)])
-                    except Mismatch:
-                        return self._called(args, kwargs)
-                key = quick_key(values, self._structure)
-        path = self._quick.get(key)
-        if path is not None:
-            outside = NOTHING if path.steady else path.outside()
-            if outside is not None:
-                try:
-                    return path.run([*path.inputs(values), *outside])
-                except Mismatch:
-                    pass
-        return self._called(args, kwargs)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call whatever its arguments."""
@@ -160,7 +133,7 @@ class Compiled:
                 continue
             found.remove(path)
             found.insert(0, path)
-            self._remember(path, args, kwargs, leaves, structure)
+            self.remember(path, args, kwargs, leaves, structure)
             return result
         self._count(structure, leaves, args, kwargs)
         if len(found) >= MOST_PATHS:
@@ -174,24 +147,12 @@ class Compiled:
                     result = path.run(everything)
                 except Mismatch:  # from disk, and for other answers
                     continue
-                self._remember(path, args, kwargs, leaves, structure)
+                self.remember(path, args, kwargs, leaves, structure)
                 return result
         except Traced:
             pass
         return self.__wrapped__(*args, **kwargs)
 
-    def _remember(self, path: Path, args: Any, kwargs: Any, leaves: list[Any], structure: Any) -> None:
-        """Let the next call with such arguments take the short way, where nothing has to be looked at but kinds."""
-        if not path.plain:
-            if path.steady:
-                self._again, self._structure = (path, Again(leaves)), structure
-            return
-        key = None if kwargs else quick_key(args)
-        if key is None:
-            key = quick_key(leaves, structure)
-            self._structure = structure
-        if key is not None:
-            self._quick[key] = path
 
     def _key(self, leaves: list[Any], structure: Any) -> Any:
         return structure, tuple([kind_of(leaf) for leaf in leaves])
@@ -290,9 +251,12 @@ class Compiled:
         return path
 
     def _apart(self, path: Path, values: list[Any], leaves: list[Any], args: Any, kwargs: Any) -> None:
-        """Nothing may share memory with what is going to be overwritten."""
+        """What is going to be overwritten may be, and shares memory with nothing else."""
         if path.plain:
             return
+        for n in path.overwritten:
+            if type(values[n]) is ndarray and not values[n].flags.writeable:
+                raise ValueError("assignment destination is read-only")  # as NumPy says it
         found = overlapping(values, path.overwritten)
         if found is not None:
             names = [name for leaf, name in zip(leaves, self._names(args, kwargs), strict=True) if is_input(leaf)]

@@ -107,6 +107,69 @@ def test_counting_with_an_integer_argument_is_warned_of() -> None:
     np.testing.assert_array_equal(results, [X / n for n in range(1, 40)])
 
 
+def test_an_array_with_another_shape_or_dtype_in_place_is_noticed() -> None:
+    """The same object twice is not the same argument twice."""
+
+    def step(x: Any) -> Any:
+        x *= 2
+        return np.sum(x, axis=0)
+
+    f = gv.compile(step)
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3)
+    for shape in ((2, 3), (2, 3), (3, 2), (3, 2), (2, 3)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy would rather have a reshape
+            x.shape = y.shape = shape
+        np.testing.assert_array_equal(f(x), step(y))
+        np.testing.assert_array_equal(x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x.dtype = y.dtype = np.int64
+    got, want = f(x), step(y)
+    np.testing.assert_array_equal(got, want)
+    assert got.dtype == want.dtype == np.int64
+
+
+def test_a_list_that_is_shorter_and_a_dict_with_other_keys_are_other_arguments() -> None:
+    f = gv.compile(lambda tree: sum(np.sum(x) * (k + 1) for k, x in enumerate(tree["x"])) + tree.get("y", 0.0))
+    for tree in (
+        {"x": [X, X]},
+        {"x": [X, X]},
+        {"x": [X]},
+        {"x": [X, X], "y": 1.0},
+        {"x": (X, X)},
+        {"y": 2.0, "x": [X, X]},
+    ):
+        for _ in range(2):
+            want = sum(np.sum(x) * (k + 1) for k, x in enumerate(tree["x"])) + tree.get("y", 0.0)
+            np.testing.assert_allclose(f(tree), want)
+
+
+def test_what_is_overwritten_must_be_writeable_at_each_call() -> None:
+    def step(x: Any) -> Any:
+        x += 1
+        return np.sum(x)
+
+    f, x = gv.compile(step), np.zeros(3)
+    assert [f(x), f(x)] == [3, 6]
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        f(x)
+    np.testing.assert_array_equal(x, 2)
+
+
+def test_arrays_that_come_to_overlap_are_noticed() -> None:
+    f = gv.compile(lambda x, y: (x + y, np.sum(y)), donate="x")
+    memory = np.arange(10.0)
+    for start in (5, 5, 6):
+        f(memory[:4], memory[start : start + 4])
+    with pytest.raises(DonationError, match="shares memory"):
+        f(memory[:4], memory[2:6])
+    f(memory[:4], memory[5:9])
+    with pytest.raises(DonationError, match="shares memory"):
+        f(memory[:4], memory[:4])
+
+
 # ---- what is no argument
 
 

@@ -194,7 +194,7 @@ def test_the_predicted_memory_is_what_a_call_takes():
     made = gv.compile(gradient)
     made(x, w)
     made.plans.clear()
-    made._quick.clear()
+    made.forget()
     predicted = made.memory(x, w).peak_nbytes
     arena = made.memory(x, w).arena_nbytes
     tracemalloc.start()

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradviz.plan.kernels.call import direct
+
 LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 WAYS = {"N": 111, "T": 112, "C": 113}
 ROW_MAJOR = 101
@@ -27,16 +29,34 @@ class Blas(NamedTuple):
     spelling: str  # of a function, with {} for cblas_dgemm
     integer: Any
 
-    def gemm(self, dtype: np.dtype[Any]) -> Callable[..., None]:
-        """``gemm(order, way, way, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)`` for a dtype."""
+    def gemm(
+        self,
+        dtype: np.dtype[Any],
+        ways: tuple[int, int],
+        sizes: tuple[int, int, int],
+        alpha: Any,
+        leading: tuple[int, int, int],
+        beta: Any = 0,
+    ) -> Callable[[int, int, int], object]:
+        """``c = alpha * op(a) @ op(b) + beta * c`` for matrices of these sizes (m, n, k): a function of their three addresses."""
         letter = LETTERS[dtype.char]
         function = self.loaded[self.spelling.format(f"cblas_{letter}gemm")]
-        i = self.integer
+        (m, n, k), (lda, ldb, ldc), i = sizes, leading, self.integer
+        if direct is not None:
+            code = ctypes.cast(function, ctypes.c_void_p).value
+            wide = ctypes.sizeof(i) == 8
+            return direct.Gemm(self.loaded, code, ord(letter), wide, *ways, m, n, k, alpha, lda, ldb, beta, ldc)
         scalar = {"s": ctypes.c_float, "d": ctypes.c_double}.get(letter, ctypes.c_void_p)
         p = ctypes.c_void_p
         function.argtypes = [ctypes.c_int] * 3 + [i, i, i, scalar, p, i, p, i, scalar, p, i]
         function.restype = None
-        return function
+        factors = [factor(dtype, alpha), factor(dtype, beta)]
+        times, plus = (f.ctypes.data if isinstance(f, np.ndarray) else f for f in factors)
+
+        def run(a: int, b: int, c: int, _kept: Any = factors) -> None:
+            function(ROW_MAJOR, *ways, m, n, k, times, a, lda, b, ldb, plus, c, ldc)
+
+        return run
 
 
 @functools.cache
@@ -74,8 +94,8 @@ def numpys() -> Blas | None:
     return None
 
 
-def scalar(dtype: np.dtype[Any], number: Any) -> Any:
-    """A factor as gemm takes it: a number, or a pointer to a complex one, with what must be kept alive."""
+def factor(dtype: np.dtype[Any], number: Any) -> Any:
+    """A factor as gemm takes it: a number, or an array of a complex one, which is pointed to."""
     if dtype.kind != "c":
         return float(number)
     return np.array(number, dtype)

@@ -1,4 +1,7 @@
-"""A kernel's machine code bound to a table of jobs: everything about a call that does not change is prepared once."""
+"""A kernel's machine code bound to a table of jobs: everything about a call that does not change is prepared once.
+
+Where ``call.c`` is compiled (see `gradviz.compiled`), a call goes there directly, and threads take shares of it as they come.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gradviz.compiled import compiled as compiled_module
 from gradviz.plan.kernels.entries import FIRST_ADDRESS, columns
 from gradviz.plan.kernels.layout import ALIGN, round_up
 from gradviz.plan.kernels.threads import Task, cores, pool
@@ -20,7 +24,9 @@ Piece = tuple[
     Callable[..., object], int, int, int
 ]  # an entry of the machine code, a job, and a range of its chunks, or of jobs from it
 
-WORTH_A_THREAD = 100_000  # nanoseconds of work for each thread; to wake one takes 20 to 50 µs
+direct: Any = compiled_module(__name__)
+WORTH_A_THREAD = 20_000 if direct else 100_000  # nanoseconds of work for each thread; Python's take 20 to 50 µs to wake
+SHARES = 4 if direct else 1  # for each thread: who wakes late, or shares its core, takes fewer
 
 
 class Call:
@@ -45,13 +51,24 @@ class Call:
             self.table[job * self.columns] = size
             self.table[job * self.columns + 1] = address
             address += kept[job]
-        shares = self._share(threads)
-        self._scratch, place = _aligned(layout.scratch_bytes * len(shares))
-        self.nbytes = layout.scratch_bytes * len(shares) + sum(kept)  # of memory that each run uses again
+        work = sum(self.sizes) * math.prod(kernel.grid[1:]) * layout.cost
+        threads = max(1, min(threads, cores(), int(work / WORTH_A_THREAD)))
+        if direct is not None and not direct.SHARES:
+            threads = 1
+        shares = self._share(threads * SHARES if threads > 1 else 1)
+        threads = min(threads, len(shares))
+        self._scratch, place = _aligned(layout.scratch_bytes * threads)
+        self.nbytes = layout.scratch_bytes * threads + sum(kept)  # of memory that each run uses again
+        last: Piece = (compiled.enter_finish, 0, 0, self._chunks[0])
+        finish: list[Piece] = [last] if layout.partials and len(shares) > 1 and len(self.sizes) == 1 else []
+        if direct is not None:
+            after = self._addressed(last) if finish else None
+            given = [[self._addressed(piece) for piece in share] for share in shares]
+            self.run: Task = direct.Task(given, after, threads, place, layout.scratch_bytes, work)
+            return
         self._tasks = [self._task(pieces, place + i * layout.scratch_bytes) for i, pieces in enumerate(shares)]
-        last = (compiled.enter_finish, 0, 0, self._chunks[0])
-        self._after = self._task([last], 0) if layout.partials and len(shares) > 1 and len(self.sizes) == 1 else None
-        self.run: Task = self._tasks[0] if len(self._tasks) == 1 else self._run_side_by_side
+        self._after = self._task(finish, 0)
+        self.run = self._tasks[0] if len(self._tasks) == 1 else self._run_side_by_side
 
     def __call__(self) -> None:
         self.run()
@@ -63,8 +80,13 @@ class Call:
 
     def _run_side_by_side(self) -> None:
         pool.run(self._tasks)
-        if self._after is not None:
-            self._after()
+        self._after()
+
+    def _addressed(self, piece: Piece) -> tuple[int, int, int, int]:
+        """A piece as addresses: of the code, of the job's row."""
+        entry, job, begin, end = piece
+        code = ctypes.cast(entry, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+        return code, ctypes.addressof(self.table) + 8 * self.columns * job, begin, end
 
     def _task(self, pieces: list[Piece], scratch: int) -> Task:
         """Everything that one thread does."""
@@ -85,19 +107,17 @@ class Call:
 
         return one_after_the_other
 
-    def _share(self, threads: int) -> list[list[Piece]]:
-        """Cut the work in one share a thread, of about as many positions: whole jobs, and parts of jobs that are long.
+    def _share(self, count: int) -> list[list[Piece]]:
+        """Cut the work in at most so many shares, of about as many positions: whole jobs, and parts of jobs that are long.
 
         Jobs with partial results are not cut, unless there is only one.
         """
-        kernel, layout = self.compiled.kernel, self.compiled.layout
-        work = sum(self.sizes) * math.prod(kernel.grid[1:]) * layout.cost
-        threads = max(1, min(threads, cores(), int(work / WORTH_A_THREAD)))
+        layout = self.compiled.layout
         fine = not layout.partials or len(self.sizes) == 1
         cuts, total, done = [(0, 0)], sum(self.sizes), 0
         for job, size in enumerate(self.sizes):
-            while len(cuts) < threads and (done + size) * threads > total * len(cuts):
-                wanted = (total * len(cuts) / threads - done) / layout.chunk
+            while len(cuts) < count and (done + size) * count > total * len(cuts):
+                wanted = (total * len(cuts) / count - done) / layout.chunk
                 chunk = round(wanted) if fine else round(wanted / self._chunks[job]) * self._chunks[job]
                 cuts.append((job, chunk) if chunk < self._chunks[job] else (job + 1, 0))
             done += size

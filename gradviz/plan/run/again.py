@@ -15,8 +15,8 @@ from gradviz.plan.capture.signature import is_input
 class Again:
     """The arguments of a call, to know them by when they come again.
 
-    That arrays are the same ones is known at 1 ns each, and then nothing about them has to be looked at: not their kinds, their addresses,
-    nor whether they share memory. Numbers may be others.
+    Of the same arrays it has to be known only that none was given another shape in place; not where they are, nor whether they share
+    memory. Numbers may be others.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -24,6 +24,7 @@ class Again:
         self.others = [k for k, value in enumerate(values) if type(value) is not np.ndarray and not on_device(value)]
         # of arrays with one entry or none, different ones can be equal; those of a device are not to be compared
         self.small = any(on_device(value) or value.size < 2 for value in values if hasattr(value, "strides"))
+        self.kinds = kinds(values)
 
     def same(self, values: Sequence[Any]) -> bool:
         """Whether the arrays are the same ones, the numbers of the same types, and all else equal."""
@@ -36,8 +37,18 @@ class Again:
                 return False
             last[k] = value
         if self.small:
-            return all(map(is_, values, last))
+            return all(map(is_, values, last)) and kinds(values) == self.kinds
         try:
-            return (values if type(values) is list else list(values)) == last
+            return (values if type(values) is list else list(values)) == last and kinds(values) == self.kinds
         except ValueError:  # two arrays have no truth value in common
             return False
+
+
+def kinds(values: Sequence[Any]) -> list[Any]:
+    """What may change about an array while it stays the same object."""
+    arrays = [value for value in values if type(value) is np.ndarray]
+    return [(a.shape, a.strides, a.dtype, a.flags.writeable, address(a)) for a in arrays]
+
+
+def address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]

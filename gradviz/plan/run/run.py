@@ -16,19 +16,22 @@ import numpy as np
 
 from gradviz.plan.fuse.fuse import Step
 from gradviz.plan.fuse.lower import Operand
+from gradviz.plan.fuse.views import is_contiguous
 from gradviz.plan.kernels import blas
 from gradviz.plan.kernels.runner import compile_kernel
 from gradviz.plan.kernels.threads import cores
 from gradviz.plan.program.operation import Meta, Operation, Slot, add_at, filled, guard, put
 from gradviz.plan.program.program import checked
-from gradviz.plan.run.again import Again
+from gradviz.plan.run import entry
 from gradviz.plan.run.place import Placement, takes_out
+from gradviz.plan.run.table import FIXED, Spot, Table
 from gradviz.plan.simplify.algebra import full
 from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, run_loop
 from gradviz.plan.simplify.products import product
 
 ndarray = np.ndarray
 MOST_MEMBERS = 6  # functions of a kernel that are named
+INPUT, MADE, NUMBER, ITEM, CONSTANT = range(5)  # kinds of results for entry.c
 FEW = 16  # inputs whose addresses are simply looked up in each call
 
 
@@ -64,6 +67,13 @@ class Frame:
             self.writer.step(step)
         self.run: Callable[[Sequence[Any]], list[Any]] = self.writer.function()
         self.run_watched: Any = None  # written when a recorder is there
+
+    def direct(self) -> tuple[Any, list[Any]]:
+        """What runs it without Python, and what that gives; None and nothing where Python is needed."""
+        table, given = self.writer.table, self.writer.given()
+        if given is None or not table.whole or entry.direct is None:
+            return None, []
+        return entry.direct.Steps([0] * table.cells, table.made, table.steps, self), given
 
     def watched(self, values: Sequence[Any], recorder: Any, sites: Sequence[Any]) -> list[Any]:
         """Run, and let a recorder see each step."""
@@ -128,6 +138,7 @@ class Writer:
         self.begins: list[int] = []  # the first line of each step
         self.addressed: set[int] = set()  # inputs whose address is wanted in a variable
         self.patches: dict[int, list[tuple[Any, int, int]]] = {}  # input -> (table, place, offset)
+        self.table = Table(len(frame.block.inputs))
 
     def begin(self) -> None:
         """The lines of the next step begin here."""
@@ -186,13 +197,21 @@ class Writer:
             self.kernels(step)
             return
         (node,) = step.nodes
+        if node.function is full:
+            self.fill(node)
+        elif node.function is product:
+            self.product(node)
+        else:
+            self.table.needs_python()
+            self.with_numpy(node)
+
+    def with_numpy(self, node: Node) -> None:
+        """A step of which no part runs without Python."""
         if node.loop is not None:
             self.loop(node)
         elif node.function is guard:
             check = partial(checked, Operation(0, guard, node.args, (), None, ()))
             self.lines.append(f"{self.bind(check)}([{self.value(node.inputs[0])}])")
-        elif node.function is full:
-            self.lines.append(f"{self.target(node.out)}.fill({self.bind(node.args[1])})")
         elif node.function is put:
             self.put(node)
         elif node.function is add_at:
@@ -201,8 +220,6 @@ class Writer:
             ufunc = dict(node.kwargs).get("ufunc", np.add)
             index, what = (self.argument(a, names) for a in node.args[1:3])
             self.lines.append(f"{self.bind(ufunc.at)}({target}, {index}, {what})")
-        elif node.function is product:
-            self.product(node)
         elif takes_out(node) and self.frame.placement.homes[node.out].kind != "made":
             target = self.target(node.out)
             self.lines.append(self.call(node, out=target))
@@ -253,10 +270,41 @@ class Writer:
         target = self.names[value] if value.meta.kind == "array" else fixed
         if first is not None and not self.same_memory(value, first):
             if first.maker is not None and first.maker.function is full:
-                self.lines.append(f"{target}.fill({self.bind(first.maker.args[1])})")
+                number = first.maker.args[1]
+                self.lines.append(f"{target}.fill({self.bind(number)})")
+                self.table.fill(self.spot(value), value.meta, number)
             else:
                 self.lines.append(f"{target}[...] = {self.value(first)}")
+                self.copied(value, first)
         return target
+
+    def copied(self, value: Value, first: Value) -> None:
+        """Enter a copy in the table."""
+        place = self.frame.places[first]
+        same = first.meta.dtype == value.meta.dtype and first.meta.shape == value.meta.shape
+        if same and is_contiguous(first.meta, place.strides):
+            self.table.copy(self.spot(value), self.spot(place.root, place.offset), value.meta.nbytes)
+        else:
+            self.table.needs_python()
+
+    def spot(self, root: Value, offset: int = 0) -> Spot:
+        """Where the memory of a value is, as the table says it."""
+        base = self.frame.base_address(root)
+        if base is not None:
+            return Spot(FIXED, base + offset)
+        home = self.frame.placement.homes[root]
+        if home.kind in ("input", "donated"):
+            return Spot(home.at, offset)
+        if home.kind != "output":
+            self.table.needs_python()
+            return Spot(FIXED, 0)
+        return Spot(self.table.made[self.table.make(home.at, root.meta)][2], offset)
+
+    def fill(self, node: Node) -> None:
+        """An array of one number."""
+        number = node.args[1]
+        self.lines.append(f"{self.target(node.out)}.fill({self.bind(number)})")
+        self.table.fill(self.spot(node.out), node.out.meta, number)
 
     def same_memory(self, value: Value, first: Value) -> bool:
         if first.is_constant or self.frame.places[first].root is not first:
@@ -275,14 +323,27 @@ class Writer:
     def product(self, node: Node) -> None:
         """A call of BLAS."""
         target = self.target(node.out)
-        text = self.gemm(node)
-        if text is None:
+        bound = self.gemm(node)
+        if bound is None:
             self.lines.append(f"{target}[...] = {self.call(node)}")
-        else:
-            self.lines.append(text)
+            self.table.needs_python()
+            return
+        operands = (*node.inputs, node.out)
+        self.lines.append(f"{self.bind(bound)}({', '.join(map(self.place, operands))})")
+        if blas.direct is None:
+            return
+        patches = []
+        for cell, value in zip(bound.cells, operands, strict=True):
+            place = self.frame.places[value]
+            spot = self.spot(place.root, place.offset)
+            if spot.cell == FIXED:
+                word_at(cell).value = spot.offset
+            else:
+                patches.append((cell, spot))
+        self.table.run(bound, patches)
 
-    def gemm(self, node: Node) -> str | None:
-        """Source text for a product by BLAS, None where it cannot be told."""
+    def gemm(self, node: Node) -> Any:
+        """A product bound to BLAS, None where it cannot be told."""
         found = blas.blas()
         _, _, alpha, *ways = node.args
         dtype = node.out.meta.dtype
@@ -292,19 +353,12 @@ class Writer:
             if layout is None or (layout[0] and way == "C"):
                 return None
             transposed = layout[0] != (way != "N")
-            sides.append((blas.WAYS["C" if way == "C" else "T" if transposed else "N"], self.place(v), layout[1]))
+            sides.append((blas.WAYS["C" if way == "C" else "T" if transposed else "N"], layout[1]))
         if found is None:
             return None
         (m, n), k = node.out.meta.shape, node.inputs[0].meta.shape[1 if ways[0] == "N" else 0]
-        factors = [blas.scalar(dtype, alpha), blas.scalar(dtype, 0)]
-        alpha, beta = (self.bind(address(f) if isinstance(f, ndarray) else f) for f in factors)
-        for f in factors:
-            self.bind(f)  # what a pointer points to has to stay
-        (way_a, a, lda), (way_b, b, ldb) = sides
-        return (
-            f"{self.bind(found.gemm(dtype))}({blas.ROW_MAJOR}, {way_a}, {way_b}, {m}, {n}, {k}, {alpha}, {a}, {lda}, {b}, {ldb}, "
-            f"{beta}, {self.place(node.out)}, {n})"
-        )
+        (way_a, lda), (way_b, ldb) = sides
+        return found.gemm(dtype, (way_a, way_b), (m, n, k), alpha, (lda, ldb, n))
 
     def place(self, value: Value) -> str:
         """Source text for the address of a value."""
@@ -334,20 +388,26 @@ class Writer:
             self.frame.compile_ns += compiled.compile_ns
             call = compiled.bind([kernel.grid[0] if kernel.grid else 1] * len(jobs), threads=cores())
             self.frame.scratch_nbytes += call.nbytes
+            patches: list[tuple[int, Spot]] = []
             for n, operands in enumerate(jobs):
                 for k, operand in enumerate(operands):
                     if operand.written:
                         self.target(operand.root, operand.first)
-                    self.operand(call.table, n * call.columns + 2 + k, operand)
+                    self.operand(call.table, n * call.columns + 2 + k, operand, patches)
             self.bind(call)  # it owns the table, and the scratch
             self.lines.append(f"{self.bind(call.run)}()")
+            if blas.direct is not None and isinstance(call.run, blas.direct.Task):
+                self.table.run(call.run, patches)
+            else:
+                self.table.needs_python()
 
-    def operand(self, table: Any, place: int, operand: Operand) -> None:
+    def operand(self, table: Any, place: int, operand: Operand, patches: list[tuple[int, Spot]]) -> None:
         root = operand.root
         base = self.frame.base_address(root)
         if base is not None:
             table[place] = base + operand.offset
             return
+        patches.append((ctypes.addressof(table) + 8 * place, self.spot(root, operand.offset)))
         home = self.frame.placement.homes[root]
         if home.kind in ("input", "donated"):
             self.patches.setdefault(home.at, []).append((table, place, operand.offset))
@@ -384,6 +444,8 @@ class Writer:
             if frame.placement.home(v)[:2] != ("donated", n) or frame.places[v].root is not v
         ]
         tail = [f"outs = {outs}", *back, "return outs"] if back else [f"return {outs}"]
+        if back or frame.places.copied:
+            self.table.needs_python()
         self.head, self.tail = head, tail
         self.source = "\n    ".join([*head, *self.lines, *tail])
         exec(f"def run(inputs):\n    {self.source}", self.space)  # noqa: S102 - the text is made of names of ours alone
@@ -437,22 +499,40 @@ class Writer:
             return self.value(value)
         return f"np.array({self.value(value)})"
 
+    def given(self) -> list[Any] | None:
+        """The results, as ``entry.c`` reads them; None where Python has to make one."""
+        found = [self.given_one(v) for v in self.frame.placement.handed]
+        arrays = [one[:2] for one in found if one is not None and one[0] in (INPUT, MADE)]
+        return None if None in found or len(set(arrays)) < len(arrays) else found
+
+    def given_one(self, value: Value) -> Any:
+        placement = self.frame.placement
+        if value.is_constant:
+            return None if isinstance(value.constant, ndarray) else (CONSTANT, 0, value.constant)
+        if value.meta.kind != "array":
+            fixed = self.frame.array(value)
+            return None if fixed is None else (NUMBER if value.meta.kind == "number" else ITEM, 0, fixed)
+        if self.frame.places[value].root is not value:
+            return None
+        home = placement.home(value)
+        if home.kind == "donated" and placement.block.inputs[home.at] in placement.donated:
+            return INPUT, home.at, None
+        if home.kind == "output" and value in placement.results:
+            return MADE, self.table.make(home.at, value.meta), None
+        return None
+
 
 class Pointing:
-    """Enters the addresses of many inputs into tables, unless they are the arrays of the last call."""
+    """Enters the addresses of many inputs into tables."""
 
     def __init__(self, patches: dict[int, list[tuple[Any, int, int]]]) -> None:
         self.patches = patches
-        self.again = Again([])
 
     def __call__(self, inputs: Sequence[Any]) -> None:
-        if self.again.same(inputs):
-            return
         for n, places in self.patches.items():
             start = word_at(id(inputs[n]) + 16).value if QUICK else address(inputs[n])
             for table, place, offset in places:
                 table[place] = start + offset
-        self.again = Again(inputs)
 
 
 def title(step: Step) -> str:
