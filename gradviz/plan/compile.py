@@ -153,7 +153,6 @@ class Compiled(Entrance):
             pass
         return self.__wrapped__(*args, **kwargs)
 
-
     def _key(self, leaves: list[Any], structure: Any) -> Any:
         return structure, tuple([kind_of(leaf) for leaf in leaves])
 
