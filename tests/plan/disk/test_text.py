@@ -51,7 +51,7 @@ ARGUMENTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", ARGUMENTS, ids=repr)
+@pytest.mark.parametrize("value", ARGUMENTS)
 def test_arguments(value: Any) -> None:
     found = value_of(json.loads(json.dumps(told(value))))
     assert type(found) is type(value)
