@@ -6,7 +6,7 @@ import gc
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import perf_counter_ns
 from types import CodeType
 from typing import Any
@@ -17,6 +17,7 @@ import gradviz.plan.capture.answers  # noqa: F401 - gives captured values their 
 from gradviz.engine.array import Array, strip
 from gradviz.engine.constants import LISTENERS
 from gradviz.errors import CaptureError
+from gradviz.plan.capture.by_shape import ByShape, is_large
 from gradviz.plan.capture.capture import Capture
 from gradviz.plan.capture.captured import Captured, CapturedArray
 from gradviz.plan.capture.constants import address, memory, part_of, same
@@ -116,7 +117,8 @@ class Path:
         self.origin += f", made ready in {(perf_counter_ns() - start_ns) / 1e6:.3g} ms"
 
     def _capture(self, f: Callable[..., Any], leaves: list[Any], structure: Any) -> None:
-        run = Capture()
+        large = any(map(is_large, (*leaves, *(r.value for r in self.references.arrays))))
+        run = ByShape() if large else Capture()
         traced = [run.input(leaf) if is_input(leaf) else leaf for leaf in leaves]
         for found in self.references.arrays:
             run.refer(found.value)
@@ -126,7 +128,8 @@ class Path:
         args, kwargs = unflatten(structure, list(traced))
         LISTENERS.append(run.copied)
         try:
-            result = f(*args, **kwargs)
+            with np.errstate(all="ignore") if large else nullcontext():
+                result = f(*args, **kwargs)
         finally:
             LISTENERS.remove(run.copied)
         outs, self.structure = flatten(result)

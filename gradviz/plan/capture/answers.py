@@ -117,6 +117,8 @@ def binary(operate: Callable[[Any, Any], Any], ufunc: np.ufunc) -> Callable[[Any
             return NotImplemented
         else:
             return capture.call(ufunc, (self, other), {})
+        if capture.lazy and capture.leaves(ufunc, self.value, y):
+            return capture.call(ufunc, (self, other), {})
         a = self.number
         out = operate(self.value, y)
         kind = type(out)
@@ -138,6 +140,8 @@ def reflected(operate: Callable[[Any, Any], Any], ufunc: np.ufunc) -> Callable[[
         capture = self.capture
         if type(other) not in PYTHON_NUMBERS:
             return NotImplemented if isinstance(other, Array) else capture.call(ufunc, (other, self), {})
+        if capture.lazy and capture.leaves(ufunc, self.value):
+            return capture.call(ufunc, (other, self), {})
         return capture.computed(ufunc, (capture.constant(other), self.number), operate(other, self.value))
 
     return compute
@@ -157,7 +161,14 @@ def in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
 
 def unary(operate: Callable[[Any], Any], ufunc: np.ufunc) -> Callable[[Any], Any]:
     """``<op> x``."""
-    return lambda self: self.capture.computed(ufunc, (self.number,), operate(self.value))
+
+    def compute(self: Captured) -> Any:
+        capture = self.capture
+        if capture.lazy and capture.leaves(ufunc, self.value):
+            return capture.call(ufunc, (self,), {})
+        return capture.computed(ufunc, (self.number,), operate(self.value))
+
+    return compute
 
 
 BINARY = {

@@ -67,7 +67,10 @@ class Capture:
     operations : what the numbers in ``rows`` refer to
     constants : what negative numbers refer to
     inputs : the captured values that each call brings along
+    lazy : values are computed only where they are needed (`gradviz.plan.capture.by_shape`)
     """
+
+    lazy = False
 
     def __init__(self) -> None:
         self.rows: Any = Integers("q")
@@ -190,7 +193,7 @@ class Capture:
         templates = tuple([parts.template(a) for a in args])
         options = tuple([(name, parts.template(kwargs[name])) for name in sorted(kwargs)])
         values = parts.values
-        out: Any = function(*[filled(t, values) for t in templates], **{n: filled(t, values) for n, t in options})
+        out: Any = self.run(function, templates, options, values, parts.operands, parts.integers)
         if type(out) in (tuple, list) or hasattr(out, "_fields"):
             return self.results(function, templates, options, parts, out)
         if type(out) is not ndarray and not isinstance(out, (np.generic, float, complex, int)):
@@ -211,6 +214,14 @@ class Capture:
         if function in DATA_SHAPED:
             self.shape_is(number, np.shape(out))
         return captured(self, out, number)
+
+    def run(self, function: Any, templates: Any, options: Any, values: Any, operands: Any, integers: Any) -> Any:
+        """The result of a function."""
+        return function(*[filled(t, values) for t in templates], **{n: filled(t, values) for n, t in options})
+
+    def leaves(self, ufunc: np.ufunc, *values: Any) -> bool:
+        """Whether an operator had better not be computed."""
+        return False
 
     def fact(self, function: Any, out: Any) -> Any:
         """What a function returned that is no array: the same in every call if it is about dtypes, else refused."""
@@ -275,7 +286,7 @@ class Capture:
         parts = Parts(self)
         whole = parts.template(array)
         at = parts.index(index)
-        out = value[filled(at, parts.values)]
+        out = value[filled(at, self.index_values(parts, 1))]
         view = looks_at(out, value)
         code = self.find(take, (whole, at), (), out, tuple(parts.integers), view)
         number = self.row(code, *parts.operands)
@@ -290,7 +301,7 @@ class Capture:
         if type(index) is not int and type(index) is not slice:
             index = self.index_here(index)
         if type(value) is CapturedView and value.value.base is not None and type(index) is not ndarray:
-            place = array.value[plain(index)]
+            place = array.value[self.seen(index)]
             if type(place) is ndarray and same_place(place, value.value) and value.seen == value.base.version:
                 return  # the second half of ``a[i] += v``
         if type(value) is Array:
@@ -315,7 +326,7 @@ class Capture:
         parts = Parts(self)
         whole, what, at = parts.template(array), parts.template(value), parts.index(index)
         memory = array.value
-        memory[filled(at, parts.values)] = filled(what, parts.values)
+        memory[filled(at, self.index_values(parts, 2))] = filled(what, parts.values)
         if at == Ellipsis and meta_of(parts.values[1]) == meta_of(memory):
             array.moved(parts.operands[1])
             return
@@ -349,8 +360,16 @@ class Capture:
     def update(self, array: CapturedArray, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let ``function(*args)`` be what an array is from now on; the function is free of side effects."""
         made = self.call(function, args, kwargs)
-        array.value[...] = made.value
+        self.write(array, made)
         array.moved(made.number)
+
+    def write(self, array: CapturedArray, made: Any) -> None:
+        """Let an array hold what a value is."""
+        array.value[...] = made.value
+
+    def copy_of(self, array: ndarray, order: Any) -> ndarray:
+        """A copy of what an array holds."""
+        return array.copy(order)
 
     def compute_into(self, array: CapturedArray, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
         """``function(*args, out=array)``."""
@@ -366,14 +385,22 @@ class Capture:
             np.broadcast_to(made.value, array.shape)
             made = self.call(np.broadcast_to, (made, array.shape), {})
         made = array.in_kind(made)
-        array.value[...] = made.value
+        self.write(array, made)
         array.moved(made.number)
 
     # ---- reads
 
+    def seen(self, value: Any) -> Any:
+        """What a captured value is, or what is in a list of them."""
+        return plain(value)
+
+    def index_values(self, parts: Parts, first: int) -> list[Any]:
+        """The values of operands, of which those from ``first`` on are used as an index."""
+        return parts.values
+
     def read(self, value: Captured, kind: str, convert: Any) -> Any:
         """Python looks at a value. The plan is for calls in which it sees the same."""
-        found = convert(value.value)
+        found = convert(self.seen(value))
         code = self.find(guard, (Slot(0), kind, found), (), None, (False,))
         self.row(code, value.number)
         return found

@@ -205,7 +205,7 @@ class CapturedArray(Captured):
 
     def copy(self, order: Any = "C") -> CapturedArray:
         """The same values in memory of their own. No call: a plan gives every value memory of its own where that matters."""
-        return CapturedArray(self.capture, self.value.copy(order), self.number)
+        return CapturedArray(self.capture, self.capture.copy_of(self.value, order), self.number)
 
     def __copy__(self) -> CapturedArray:
         return self.copy()
