@@ -60,13 +60,18 @@ class ByShape(Capture):
         self.made: dict[Any, Callable[[], Any] | None] = {}  # what a call makes, by all that it depends on
 
     def input(self, value: Any) -> Any:
-        made = self._input(standing_for(value) if type(value) is ndarray else value)
+        if type(value) is not ndarray:
+            made = super().input(value)
+            self.known[made.number] = made.value
+            return made
+        made = self._input(standing_for(value))
         self.known[made.number] = value
         return made
 
     def refer(self, array: ndarray) -> None:
         super().refer(array)
-        self.known[self.outside[id(array)].number] = array
+        found = self.outside[id(array)]
+        self.known[found.number] = found.value
 
     # ---- calls
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from gradviz.engine.array import Array
 from gradviz.engine.rule import COMPOSED, RULES, Rule
+from gradviz.plan.capture.devices import on_device
 from gradviz.plan.capture.references import ATTRIBUTES, attributes_of, contents, is_library_file, missing, static
 from gradviz.version import __version__
 
@@ -149,6 +150,8 @@ class Fingerprint:
     def _object(self, value: Any) -> None:
         """What is told by its class and its attributes."""
         kind = type(value)
+        if on_device(value):
+            raise Untold("it refers to an array on a device")
         if kind.__module__ == "typing" or isinstance(value, SAID_BY_REPR):
             self._add("typing", repr(value))
         elif value is dataclasses.MISSING or value is np._NoValue:

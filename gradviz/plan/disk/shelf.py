@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gradviz.plan.capture.devices import on_device
 from gradviz.plan.capture.signature import is_input, kind_of
 from gradviz.plan.disk.fingerprint import Fingerprint, Untold
 from gradviz.plan.disk.names import Damaged, Unnamed
@@ -33,6 +34,9 @@ class Shelf:
         self._words = repr((structure, [kind_of(leaf) for leaf in leaves if is_input(leaf)], sorted(donated)))
         self._number = 0
         if cache.folder(FOLDER) is None:
+            return
+        if any(map(on_device, leaves)):
+            self.why = "its arrays lie on a device"
             return
         try:
             self._roots += classes_in(structure)
