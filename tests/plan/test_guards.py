@@ -145,6 +145,20 @@ def test_a_list_that_is_shorter_and_a_dict_with_other_keys_are_other_arguments()
             np.testing.assert_allclose(f(tree), want)
 
 
+def test_donated_arrays_come_back_beside_fixed_arguments() -> None:
+    f = gv.compile(lambda how, x, n, y, z: (x * n, {"z": z + 1.0, "y": y - 1.0}, how), donate=("x", "y", "z"))
+    x, y, z = np.arange(3.0), np.arange(3.0) + 10, np.arange(4.0)
+    for k in range(4):
+        a, rest, how = f("a", x, 2, y, z)
+        np.testing.assert_array_equal(a, 2.0 ** (k + 1) * np.arange(3.0))
+        np.testing.assert_array_equal(rest["y"], np.arange(3.0) + 9 - k)
+        np.testing.assert_array_equal(rest["z"], np.arange(4.0) + 1 + k)
+        assert how == "a"
+        assert {id(a), id(rest["y"])} == {id(x), id(y)}
+        assert rest["z"] is z
+        x, y = a, rest["y"]
+
+
 def test_what_is_overwritten_must_be_writeable_at_each_call() -> None:
     def step(x: Any) -> Any:
         x += 1

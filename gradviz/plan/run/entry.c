@@ -347,6 +347,14 @@ static PyTypeObject StepsType = {
     .tp_dealloc = steps_dealloc,
 };
 
+/* The kernels of a call before have swept the caches: what is looked at soon is asked for now. */
+#if defined(__GNUC__) || defined(__clang__)
+#define SOON(address) __builtin_prefetch(address)
+#else
+#define SOON(address) ((void)(address))
+#endif
+#define AHEAD 16
+
 /* ---- trees: in preorder, each node with the number of its children */
 
 enum Branch { LEAF, TUPLE, LIST, DICT, NAMED, NOTHING };
@@ -412,9 +420,14 @@ static int take_apart(PyObject *tree, const Branching **node, PyObject **leaves,
     case LIST:
         if (!PyList_CheckExact(tree) || PyList_GET_SIZE(tree) != mine->count)
             return 0;
-        for (Py_ssize_t k = 0; k < mine->count; k++)
+        for (Py_ssize_t k = 0; k < mine->count; k++) {
+            if (k + AHEAD < mine->count) {
+                SOON(PyList_GET_ITEM(tree, k + AHEAD));
+                SOON((char *)PyList_GET_ITEM(tree, k + AHEAD) + 64);
+            }
             if (!take_apart(PyList_GET_ITEM(tree, k), node, leaves, found))
                 return 0;
+        }
         return 1;
     case DICT:
         if (!PyDict_CheckExact(tree) || PyDict_GET_SIZE(tree) != mine->count)
@@ -512,15 +525,20 @@ typedef struct {
     PyObject *run, *frames, *frame, *outside; /* `outside` is None where nothing is */
     PyObject *steps;                          /* None where Python is needed */
     Tree arguments, result;
-    Known *known; /* of the leaves of the arguments, then of the arrays from outside */
+    Known *kinds; /* each once: thousands of arrays are of a few */
+    Py_ssize_t kind_count;
+    int32_t *which; /* kind of each leaf of the arguments, then of the arrays from outside */
     Py_ssize_t leaf_count, known_count;
     PyObject **leaves;
-    int64_t *seen; /* addresses of inputs that were found to lie apart from what is overwritten */
+    int64_t *addresses; /* of the leaves that are arrays */
+    int64_t *seen;      /* those that were found to lie apart from what is overwritten */
     int plain, tested, busy;
     Given *given;
     Py_ssize_t given_count;
     PyObject **outs;
 } Entry;
+
+static inline const Known *kind_at(const Entry *entry, Py_ssize_t k) { return entry->kinds + entry->which[k]; }
 
 static int same_fixed(PyObject *a, PyObject *b)
 {
@@ -531,9 +549,11 @@ static int same_fixed(PyObject *a, PyObject *b)
     return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
-/* Whether a leaf is of the kind it was. */
-static inline int fits(const Known *known, PyObject *leaf)
+/* Whether a leaf is of the kind it was; its address is noted. */
+static inline int fits(Entry *entry, Py_ssize_t number)
 {
+    const Known *known = kind_at(entry, number);
+    PyObject *leaf = entry->leaves[number];
     if (known->kind == FIXED)
         return same_fixed(leaf, known->value);
     if (!Py_IS_TYPE(leaf, known->type))
@@ -541,6 +561,7 @@ static inline int fits(const Known *known, PyObject *leaf)
     if (known->kind != ARRAY)
         return 1;
     PyArrayObject *array = (PyArrayObject *)leaf;
+    entry->addresses[number] = (int64_t)(uintptr_t)PyArray_DATA(array);
     if (PyArray_DESCR(array) != known->dtype || PyArray_NDIM(array) != known->nd)
         return 0;
     for (int k = 0; k < known->nd; k++)
@@ -565,10 +586,9 @@ static int apart(Entry *entry)
 {
     int same = entry->tested;
     for (Py_ssize_t k = 0; k < entry->known_count; k++)
-        if (entry->known[k].kind == ARRAY) {
-            int64_t address = (int64_t)(uintptr_t)PyArray_DATA((PyArrayObject *)entry->leaves[k]);
-            same &= address == entry->seen[k];
-            entry->seen[k] = address;
+        if (kind_at(entry, k)->kind == ARRAY) {
+            same &= entry->addresses[k] == entry->seen[k];
+            entry->seen[k] = entry->addresses[k];
         }
     if (same)
         return 1;
@@ -580,7 +600,7 @@ static int apart(Entry *entry)
     }
     Py_ssize_t count = 0;
     for (Py_ssize_t k = 0; k < entry->known_count; k++) {
-        const Known *known = entry->known + k;
+        const Known *known = kind_at(entry, k);
         if (known->kind == ARRAY && known->high > known->low)
             spans[count++] = (Span){entry->seen[k] + known->low, entry->seen[k] + known->high, known->written};
     }
@@ -621,8 +641,11 @@ static int watched(void)
 static PyObject *result_leaf(Entry *entry, const Given *given, PyObject *made)
 {
     switch (given->kind) {
-    case INPUT:
-        return Py_NewRef(entry->leaves[given->at]);
+    case INPUT: { /* no two results are the same input */
+        PyObject *leaf = entry->leaves[given->at];
+        entry->leaves[given->at] = NULL;
+        return leaf;
+    }
     case MADE:
         return Py_NewRef(PyTuple_GET_ITEM(made, given->at));
     case NUMBER:
@@ -642,11 +665,11 @@ static PyObject *run_direct(Entry *entry)
     PyObject *result = NULL;
     Py_ssize_t cell = 0;
     for (Py_ssize_t k = 0; k < entry->known_count; k++) {
-        const Known *known = entry->known + k;
+        const Known *known = kind_at(entry, k);
         PyObject *leaf = entry->leaves[k];
         switch (known->kind) {
         case ARRAY:
-            steps->cells[cell] = (int64_t)(uintptr_t)PyArray_DATA((PyArrayObject *)leaf);
+            steps->cells[cell] = entry->addresses[k];
             break;
         case FLOAT:
             *(double *)known->slot = PyFloat_AS_DOUBLE(leaf);
@@ -687,7 +710,7 @@ static PyObject *run_python(Entry *entry)
 {
     PyObject *values = PyList_New(0);
     for (Py_ssize_t k = 0; values != NULL && k < entry->known_count; k++)
-        if (entry->known[k].kind != FIXED && PyList_Append(values, entry->leaves[k]) < 0)
+        if (kind_at(entry, k)->kind != FIXED && PyList_Append(values, entry->leaves[k]) < 0)
             Py_CLEAR(values);
     PyObject *result = values == NULL ? NULL : PyObject_CallOneArg(entry->run, values);
     Py_XDECREF(values);
@@ -719,9 +742,12 @@ static PyObject *enter(Entry *entry, PyObject *args, PyObject *kwargs)
             goto end;
     } else if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0)
         goto end;
-    for (Py_ssize_t k = 0; k < entry->leaf_count; k++)
-        if (!fits(entry->known + k, entry->leaves[k]))
+    for (Py_ssize_t k = 0; k < entry->leaf_count; k++) {
+        if (k + AHEAD < entry->leaf_count && PyArray_CheckExact(entry->leaves[k + AHEAD]))
+            SOON(PyArray_DIMS((PyArrayObject *)entry->leaves[k + AHEAD]));
+        if (!fits(entry, k))
             goto end;
+    }
     if (entry->outside != Py_None) {
         outside = PyObject_CallNoArgs(entry->outside);
         if (outside == NULL || !PyList_CheckExact(outside) || PyList_GET_SIZE(outside) != entry->known_count - entry->leaf_count)
@@ -729,7 +755,7 @@ static PyObject *enter(Entry *entry, PyObject *args, PyObject *kwargs)
         for (Py_ssize_t k = 0; found < entry->known_count; k++) {
             PyObject *array = PyList_GET_ITEM(outside, k);
             entry->leaves[found++] = Py_NewRef(array);
-            if (!fits(entry->known + found - 1, array))
+            if (!fits(entry, found - 1))
                 goto end;
         }
     }
@@ -787,13 +813,14 @@ static int read_known(PyObject *given, Known *known)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* Entry(run, frames, frame, outside, steps, plain, arguments, known, known from outside, result, given): see entry.py, which makes them. */
+/* Entry(run, frames, frame, outside, steps, plain, arguments, kinds, which, number of leaves, result, given): see entry.py. */
 static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *run, *frames, *frame, *outside, *steps, *arguments, *known, *beyond, *result, *given;
+    PyObject *run, *frames, *frame, *outside, *steps, *arguments, *kinds, *which, *result, *given;
     int plain;
-    if (!PyArg_ParseTuple(args, "OO!OOOpO!O!O!O!O!", &run, &PyList_Type, &frames, &frame, &outside, &steps, &plain, &PyList_Type, &arguments,
-                          &PyList_Type, &known, &PyList_Type, &beyond, &PyList_Type, &result, &PyList_Type, &given))
+    Py_ssize_t leaf_count;
+    if (!PyArg_ParseTuple(args, "OO!OOOpO!O!O!nO!O!", &run, &PyList_Type, &frames, &frame, &outside, &steps, &plain, &PyList_Type, &arguments,
+                          &PyList_Type, &kinds, &PyList_Type, &which, &leaf_count, &PyList_Type, &result, &PyList_Type, &given))
         return NULL;
     if (steps != Py_None && !Py_IS_TYPE(steps, &StepsType))
         return PyErr_Format(PyExc_TypeError, "steps must be Steps or None");
@@ -806,19 +833,27 @@ static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     entry->outside = Py_NewRef(outside);
     entry->steps = Py_NewRef(steps);
     entry->plain = plain;
-    entry->leaf_count = PyList_GET_SIZE(known);
-    Py_ssize_t total = entry->leaf_count + PyList_GET_SIZE(beyond);
+    entry->leaf_count = leaf_count;
+    Py_ssize_t total = entry->known_count = PyList_GET_SIZE(which);
     entry->given_count = PyList_GET_SIZE(given);
-    if ((entry->known = room(total, sizeof(Known))) == NULL || (entry->leaves = room(total, sizeof(PyObject *))) == NULL ||
-        (entry->seen = room(total, sizeof(int64_t))) == NULL || (entry->given = room(entry->given_count, sizeof(Given))) == NULL ||
+    if ((entry->kinds = room(PyList_GET_SIZE(kinds), sizeof(Known))) == NULL || (entry->which = room(total, sizeof(int32_t))) == NULL ||
+        (entry->leaves = room(total, sizeof(PyObject *))) == NULL || (entry->seen = room(total, sizeof(int64_t))) == NULL ||
+        (entry->addresses = room(total, sizeof(int64_t))) == NULL ||
+        (entry->given = room(entry->given_count, sizeof(Given))) == NULL ||
         (entry->outs = room(entry->given_count, sizeof(PyObject *))) == NULL)
         goto fail;
-    for (; entry->known_count < total; entry->known_count++) {
-        Py_ssize_t k = entry->known_count;
-        if (read_known(k < entry->leaf_count ? PyList_GET_ITEM(known, k) : PyList_GET_ITEM(beyond, k - entry->leaf_count), entry->known + k) < 0) {
-            entry->known_count++;
+    entry->kind_count = PyList_GET_SIZE(kinds);
+    for (Py_ssize_t k = 0; k < entry->kind_count; k++)
+        if (read_known(PyList_GET_ITEM(kinds, k), entry->kinds + k) < 0)
+            goto fail;
+    for (Py_ssize_t k = 0; k < total; k++) {
+        long kind = PyLong_AsLong(PyList_GET_ITEM(which, k));
+        if (kind < 0 || kind >= entry->kind_count) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "no such kind");
             goto fail;
         }
+        entry->which[k] = (int32_t)kind;
     }
     for (Py_ssize_t k = 0; k < entry->given_count; k++) {
         int kind;
@@ -864,17 +899,19 @@ static void entry_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     entry_clear(self);
     Py_XDECREF(entry->steps);
-    for (Py_ssize_t k = 0; entry->known != NULL && k < entry->known_count; k++) {
-        Py_XDECREF(entry->known[k].type);
-        Py_XDECREF(entry->known[k].dtype);
-        Py_XDECREF(entry->known[k].value);
-        PyMem_Free(entry->known[k].shape);
+    for (Py_ssize_t k = 0; entry->kinds != NULL && k < entry->kind_count; k++) {
+        Py_XDECREF(entry->kinds[k].type);
+        Py_XDECREF(entry->kinds[k].dtype);
+        Py_XDECREF(entry->kinds[k].value);
+        PyMem_Free(entry->kinds[k].shape);
     }
     for (Py_ssize_t k = 0; entry->given != NULL && k < entry->given_count; k++)
         Py_XDECREF(entry->given[k].about);
-    PyMem_Free(entry->known);
+    PyMem_Free(entry->kinds);
+    PyMem_Free(entry->which);
     PyMem_Free(entry->leaves);
     PyMem_Free(entry->seen);
+    PyMem_Free(entry->addresses);
     PyMem_Free(entry->given);
     PyMem_Free(entry->outs);
     free_tree(&entry->arguments);

@@ -29,6 +29,7 @@ NOTHING: list[Any] = []
 MOST_ENTRIES = 4  # that are tried one after the other
 LEAF, TUPLE, LIST, DICT, NAMED, NONE = range(6)  # kinds of trees
 ARRAY, FLOAT, COMPLEX, SCALAR, FIXED = range(5)  # kinds of leaves
+INPUT, MADE, NUMBER, ITEM, CONSTANT = range(5)  # kinds of results
 
 
 class ByKey:
@@ -149,17 +150,36 @@ def entry_for(path: Any, args: Any, kwargs: Any, leaves: list[Any]) -> Any:
     if len(marks) != len(sample) or any(a is not b for a, b in zip(marks, sample, strict=True)):
         steps = None
     slots = frame.slots if frame is not None else {}
-    known: list[Any] = []
+    kinds, which = Kinds(), []
     n = 0
     for leaf in leaves:
-        known.append(known_leaf(leaf, n in path.overwritten, slots.get(n)))
+        which.append(kinds.number(known_leaf(leaf, n in path.overwritten, slots.get(n))))
         n += is_input(leaf)
+    leaf_of = [k for k, leaf in enumerate(leaves) if is_input(leaf)]
+    given = [(kind, leaf_of[at] if kind == INPUT else at, about) for kind, at, about in given]
     outside = [] if path.steady else path.outside()
-    beyond = [known_leaf(a, k in path.overwritten, None) for k, a in enumerate(outside or [], n)]
+    which += [kinds.number(known_leaf(a, k in path.overwritten, None)) for k, a in enumerate(outside or [], n)]
     return direct.Entry(
-        path.run, path.plan.frames, frame, None if path.steady else path.outside, steps, path.plain, arguments, known, beyond,
-        result if steps is not None else [], given,
+        path.run, path.plan.frames, frame, None if path.steady else path.outside, steps, path.plain, arguments, kinds.all, which,
+        len(leaves), result if steps is not None else [], given,
     )  # fmt: skip
+
+
+class Kinds:
+    """Kinds of leaves, those of arrays once each."""
+
+    def __init__(self) -> None:
+        self.all: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+
+    def number(self, kind: Any) -> int:
+        """Which one a kind is."""
+        if kind[0] == ARRAY and kind in self._numbers:
+            return self._numbers[kind]
+        if kind[0] == ARRAY:
+            self._numbers[kind] = len(self.all)
+        self.all.append(kind)
+        return len(self.all) - 1
 
 
 class Mark:

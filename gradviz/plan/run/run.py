@@ -23,6 +23,7 @@ from gradviz.plan.kernels.threads import cores
 from gradviz.plan.program.operation import Meta, Operation, Slot, add_at, filled, guard, put
 from gradviz.plan.program.program import checked
 from gradviz.plan.run import entry
+from gradviz.plan.run.entry import CONSTANT, INPUT, ITEM, MADE, NUMBER
 from gradviz.plan.run.place import Placement, takes_out
 from gradviz.plan.run.table import FIXED, Spot, Table
 from gradviz.plan.simplify.algebra import full
@@ -31,7 +32,6 @@ from gradviz.plan.simplify.products import product
 
 ndarray = np.ndarray
 MOST_MEMBERS = 6  # functions of a kernel that are named
-INPUT, MADE, NUMBER, ITEM, CONSTANT = range(5)  # kinds of results for entry.c
 FEW = 16  # inputs whose addresses are simply looked up in each call
 
 
