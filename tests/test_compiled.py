@@ -74,4 +74,4 @@ def test_rows_that_are_laid_out_otherwise_are_refused() -> None:
     from gradviz.record.scribe import Scribe
 
     with pytest.raises(ValueError, match=r"not those of rows\.py"):
-        short.core.know(Ref, Scribe, "iq", "iq")
+        short.core.know(Ref, Scribe, *["iq"] * 4)

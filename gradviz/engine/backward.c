@@ -11,7 +11,7 @@
 #include <numpy/arrayscalars.h>
 #include "../slots.h"
 
-static PyObject *STEPS, *pass_on, *own, *hand_out, *reverse_single, *reverse_record, *pulled_other, *dense;
+static PyObject *STEPS, *pass_on, *own, *hand_out, *reverse_single, *reverse_record, *pulled_other, *accumulate, *dense;
 static PyTypeObject *Step, *Tape, *Owned, *Indexed;
 static Py_ssize_t step_active, step_back, step_direct, step_owns, step_plain, step_single, step_view, step_each, tape_log, tape_calls, tape_leaves, tape_recorder;
 
@@ -181,14 +181,13 @@ static PyObject *variable_of(PyObject *calls, PyObject *parent, Py_ssize_t leave
     return found != NULL ? Py_NewRef(found) : PyErr_Occurred() ? NULL : PyLong_FromLong(-1);
 }
 
-/* Whether a record takes the short way of watched.py, and then what comes of it. Takes over `ct`. */
-static int reverse_watched(PyObject *tape, PyObject *pulling, PyObject *cts, PyObject *step, PyObject *ct, PyObject *record, PyObject *number,
-                           Py_ssize_t leaves)
+/* Run the pullback of the k-th input in the sight of the recorder. */
+static PyObject *pulled(PyObject *tape, PyObject *pulling, PyObject *step, Py_ssize_t k, PyObject *parent, PyObject *call, PyObject *ct,
+                        PyObject *record, Py_ssize_t leaves)
 {
-    PyObject *calls = AT(tape, tape_calls), *parent = PyTuple_GET_ITEM(record, 1), *each = PyList_GET_ITEM(AT(step, step_each), 0);
-    PyObject *title = PyTuple_GET_ITEM(each, 0), *new = NULL;
-    PyObject *call = variable_of(calls, number, 0), *variable = variable_of(calls, parent, leaves);
-    if (call != NULL && variable != NULL) {
+    PyObject *each = PyList_GET_ITEM(AT(step, step_each), k), *title = PyTuple_GET_ITEM(each, 0), *new = NULL;
+    PyObject *variable = variable_of(AT(tape, tape_calls), parent, leaves);
+    if (variable != NULL) {
         PyObject *args[] = {PyTuple_GET_ITEM(each, 1), ct, record, call, title, variable};
         new = PyObject_Vectorcall(pulling, args, 6, NULL);
     }
@@ -199,10 +198,53 @@ static int reverse_watched(PyObject *tape, PyObject *pulling, PyObject *cts, PyO
             Py_CLEAR(new);
         Py_XDECREF(done);
     }
-    Py_XDECREF(call);
     Py_XDECREF(variable);
+    return new;
+}
+
+/* Add what the pullbacks of a step gave to their variables, the last first; only the list holds it. */
+static int hand_watched(PyObject *tape, PyObject *cts, PyObject *parents, PyObject *call, PyObject *made)
+{
+    Py_ssize_t last;
+    while ((last = PyList_GET_SIZE(made) - 1) >= 0) {
+        PyObject *parent = PyTuple_GET_ITEM(parents, last);
+        Py_ssize_t variable = PyLong_AsSsize_t(parent);
+        if (PyList_GET_ITEM(cts, variable) != Py_None && PyList_GET_ITEM(made, last) != Py_None) {
+            PyObject *args[] = {tape, cts, parent, call, made};
+            PyObject *done = PyObject_Vectorcall(accumulate, args, 5, NULL);
+            if (done == NULL)
+                return -1;
+            Py_DECREF(done);
+            continue;
+        }
+        if (PyList_GET_ITEM(cts, variable) == Py_None)
+            PyList_SetItem(cts, variable, Py_NewRef(PyList_GET_ITEM(made, last)));
+        if (PyList_SetSlice(made, last, last + 1, NULL) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The short way of watched.py, for pullbacks that stand by themselves. Takes over `ct`. */
+static int reverse_watched(PyObject *tape, PyObject *pulling, PyObject *cts, PyObject *step, PyObject *ct, PyObject *record, PyObject *number,
+                           Py_ssize_t leaves)
+{
+    PyObject *parent = PyTuple_GET_ITEM(record, 1), *call = variable_of(AT(tape, tape_calls), number, 0);
+    PyObject *parents = PyTuple_Check(parent) ? Py_NewRef(parent) : PyTuple_Pack(1, parent);
+    Py_ssize_t count = PyList_GET_SIZE(AT(step, step_each));
+    PyObject *made = PyList_New(count);
+    int failed = parents == NULL || call == NULL || made == NULL;
+    for (Py_ssize_t k = 0; k < count && !failed; k++) {
+        PyObject *new = pulled(tape, pulling, step, k, PyTuple_GET_ITEM(parents, k), call, ct, record, leaves);
+        failed = new == NULL || PyList_SetItem(made, k, new) < 0;
+    }
+    if (!failed)
+        failed = hand_watched(tape, cts, parents, call, made) < 0;
+    Py_XDECREF(made);
+    Py_XDECREF(parents);
+    Py_XDECREF(call);
     Py_DECREF(ct);
-    return new == NULL ? -1 : PyList_SetItem(cts, PyLong_AsSsize_t(parent), new);
+    return failed;
 }
 
 static PyObject *watched_walk(PyObject *module, PyObject *const *args, Py_ssize_t count)
@@ -226,9 +268,7 @@ static PyObject *watched_walk(PyObject *module, PyObject *const *args, Py_ssize_
         PyObject *number = PyLong_FromSsize_t(k);
         if (number == NULL) {
             failed = 1;
-        } else if (AT(step, step_plain) == Py_True && PyList_GET_SIZE(AT(step, step_each)) &&
-                   PyList_GET_ITEM(cts, PyLong_AsSsize_t(PyTuple_GET_ITEM(record, 1))) == Py_None && !Py_IS_TYPE(ct, Owned) &&
-                   !Py_IS_TYPE(ct, Indexed)) {
+        } else if (PyList_GET_SIZE(AT(step, step_each)) && !Py_IS_TYPE(ct, Owned) && !Py_IS_TYPE(ct, Indexed)) {
             PyList_SET_ITEM(cts, k, Py_NewRef(Py_None));
             failed = reverse_watched(tape, pulling, cts, step, ct, record, number, leaves);
         } else {
@@ -249,8 +289,8 @@ static PyObject *watched_walk(PyObject *module, PyObject *const *args, Py_ssize_
 static PyObject *know(PyObject *module, PyObject *args)
 {
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOOO", &STEPS, &Step, &Tape, &Owned, &Indexed, &pass_on, &own, &hand_out, &reverse_single,
-                          &reverse_record, &pulled_other))
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOO", &STEPS, &Step, &Tape, &Owned, &Indexed, &pass_on, &own, &hand_out, &reverse_single,
+                          &reverse_record, &pulled_other, &accumulate))
         return NULL;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++)
         Py_INCREF(PyTuple_GET_ITEM(args, k));
@@ -265,7 +305,8 @@ static PyObject *know(PyObject *module, PyObject *args)
 }
 
 static PyMethodDef functions[] = {
-    {"know", know, METH_VARARGS, "know(STEPS, Step, Owned, Indexed, pass_on, own, hand_out, reverse_single): what backward.py has."},
+    {"know", know, METH_VARARGS, "know(STEPS, Step, Tape, Owned, Indexed, pass_on, own, hand_out, reverse_single, reverse_record, pulled_other,\n"
+     "accumulate): what backward.py has."},
     {"walk", (PyCFunction)(void (*)(void))walk, METH_FASTCALL, "walk(log, cts, leaves, free): as in backward.py."},
     {"watched_walk", (PyCFunction)(void (*)(void))watched_walk, METH_FASTCALL, "watched_walk(tape, cts, free): as in watched.py."},
     {NULL, NULL, 0, NULL},

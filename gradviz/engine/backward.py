@@ -18,7 +18,7 @@ from gradviz.engine.constants import check_kept
 from gradviz.engine.cotangent import Indexed, Owned, add, add_part, own, pass_on
 from gradviz.engine.step import STEPS, Step
 from gradviz.engine.tape import Tape
-from gradviz.engine.watched import pulled_other, reverse_record, watched_walk
+from gradviz.engine.watched import accumulate, pulled_other, reverse_record, watched_walk
 
 ndarray = np.ndarray
 NUMBERS = {np.float64}  # plans add theirs
@@ -123,5 +123,7 @@ def reverse_single(step: Any, ct: Any, record: tuple[Any, ...], cts: list[Any]) 
 
 core = compiled(__name__)
 if core is not None:
-    core.know(STEPS, Step, Tape, Owned, Indexed, pass_on, own, hand_out, reverse_single, reverse_record, pulled_other)
+    core.know(
+        STEPS, Step, Tape, Owned, Indexed, pass_on, own, hand_out, reverse_single, reverse_record, pulled_other, accumulate
+    )  # fmt: skip
 WALK, WATCHED_WALK = (walk, watched_walk) if core is None else (core.walk, core.watched_walk)

@@ -49,7 +49,7 @@ class Scribe:
     """Writes the events of one thread. The engine calls it; it also is the `Listener` that devices tell."""
 
     __slots__ = (  # short.c reads them; who stands between puts methods of its own into the dict
-        "__dict__", "births", "call_number", "calls", "clock", "contributions", "copies", "dropped", "events", "flags", "joined", "lane",
+        "__dict__", "births", "call", "call_number", "calls", "clock", "contributions", "copies", "dropped", "events", "flags", "joined", "lane",
         "last", "limit", "own_ns", "parent", "pending", "pull", "pulls", "quick", "real_until", "recording", "spans", "syncs", "uses",
     )  # fmt: skip
 
@@ -81,6 +81,7 @@ class Scribe:
         self.dropped = 0
         self.real_until: tuple[int, int, int] = (0, 0, 0)
         self.spans: list[tuple[int, int, int, str]] = []  # number, start, parent, name
+        self.call = short.any_writer(self)
         self.quick = short.call_writer(self)
         self.pull = short.pull_writer(self)
         self.births = Births(self, recording.check) if recording.check in ("nan", "denormals") else None
@@ -199,7 +200,7 @@ class Scribe:
         """The user's line, or during a pullback the line of its forward call."""
         return INHERITED if self.call_number >= 0 else self.recording.lines.site(sys._getframe(2))
 
-    def call(self, name: str, run: Any, values: Any, flags: int = 0, saves: int = 0) -> Any:
+    def run(self, name: str, run: Any, values: Any, flags: int = 0, saves: int = 0) -> Any:
         """Run one NumPy-level operation and write it down; ``saves`` are bits of what its pullbacks keep, if that is known."""
         entered = self.clock()
         number = next(self.recording.numbers)
@@ -211,11 +212,11 @@ class Scribe:
             out = run(*values)
         except BaseException:
             self.parent = outer
-            self.write(number, CALL, name, start, self.clock(), number, site, 0, flags | FAILED)
+            self.failed(number, name, start, flags, site)
             raise
         end = self.clock()
         self.parent = outer
-        self._finish(number, name, start, end, values, out, flags, site, saves)
+        self.finish(number, name, start, end, values, out, flags, site, saves)
         if number % SAMPLED == 0 or number < SAMPLED_ALL:
             self.own_ns += (1 if number < SAMPLED_ALL else SAMPLED) * (start - entered + self.clock() - end)
         return out
@@ -224,7 +225,7 @@ class Scribe:
         """A step of a plan, which stands for many calls, has run: what it read, and the arrays it wrote."""
         number = next(self.recording.numbers)
         first, *more = made or [None]
-        self._finish(number, name, start_ns, end_ns, values, first, 0, site, 0)
+        self.finish(number, name, start_ns, end_ns, values, first, 0, site, 0)
         for array in more:
             buffer, _ = self.recording.output(array, number)
             if buffer >= 0:
@@ -234,7 +235,11 @@ class Scribe:
         """A call through which no gradient flows."""
         return self.call(getattr(function, "__name__", str(function)), lambda *args: function(*args, **kwargs), args)
 
-    def _finish(
+    def failed(self, number: int, name: str, start_ns: int, flags: int, site: int) -> None:
+        """A call raised."""
+        self.write(number, CALL, name, start_ns, self.clock(), number, site, 0, flags | FAILED)
+
+    def finish(
         self, number: int, name: str, start_ns: int, end_ns: int, values: Any, out: Any, flags: int, site: int, how: int
     ) -> None:
         """Write down a call that has run, with what it read and made."""

@@ -1,4 +1,4 @@
-/* The two writers of short.py, compiled: see there what is written down, and why so. */
+/* The three writers of short.py, compiled: see there what is written down, and why so. */
 
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -31,11 +31,29 @@ typedef struct {
     uint16_t name;
     int32_t description, variable, denormals, out;
 } PullRow;
+typedef struct {
+    int32_t number;
+    int64_t start_ns, end_ns;
+    int32_t parent, call, site;
+    int64_t nbytes;
+    int16_t lane;
+    uint16_t flags;
+    uint8_t kind;
+    int32_t name, description, a, b, out;
+    uint8_t how;
+} EventRow;
+typedef struct {
+    int32_t event, buffer;
+    uint8_t how;
+} UseRow;
 #pragma pack(pop)
 #define CALL_LAYOUT "iqIiiBBHiii"
 #define PULL_LAYOUT "iqIiiBBHiiii"
+#define EVENT_LAYOUT "iqqiiiqhHBiiiiiB"
+#define USE_LAYOUT "iiB"
 
-enum { OUT_MADE = 8, IS_BORROWED = 16, INHERITED = -2 };
+enum { A_SAVED = 1, OUT_SAVED = 4, OUT_MADE = 8, IS_BORROWED = 16, INHERITED = -2 };
+enum { CALL = 0, VIEW = 3 }; /* Kind.CALL and Use.VIEW of events.py */
 #define LONGEST_SHORT_NS (1LL << 32)
 #define MOST_SHORT_NAMES (1 << 16)
 enum { SAMPLED_ALL = 256, SAMPLED = 32, SMALL_NBYTES = 1 << 16 };
@@ -44,13 +62,14 @@ enum { SAMPLED_ALL = 256, SAMPLED = 32, SMALL_NBYTES = 1 << 16 };
 static PyTypeObject *Ref, *Scribe;
 static PyObject *str_calls;
 static Py_ssize_t ref_number;
-static Py_ssize_t scribe_parent, scribe_call, scribe_flags, scribe_limit, scribe_last, scribe_dropped, scribe_pending, scribe_own_ns;
+static Py_ssize_t scribe_parent, scribe_call, scribe_flags, scribe_limit, scribe_last, scribe_dropped, scribe_pending, scribe_own_ns, scribe_lane,
+    scribe_clock;
 
 /* What a writer finds by a local name in Python. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *scribe, *recording, *clock, *numbers, *live, *strings, *lines, *codes, *rows;
+    PyObject *scribe, *recording, *clock, *numbers, *live, *strings, *lines, *codes, *rows, *uses;
     PyObject *dead, *dead_small, *bury_numbers, *bury_times, *mourn, *mourn_small;
     PyArray_Descr *dtype; /* of the last array that was described, with its shape */
     int ndim;
@@ -156,10 +175,9 @@ static long text_of(Writer *self, PyObject *text)
     return number;
 }
 
-/* Note an array that an event has made, and when it dies. */
-static int follow(Writer *self, PyObject *array, PyObject *number)
+/* Note an array that an event has made, and when it dies: that goes on the list that `mourn` appends to. */
+static int follow(Writer *self, PyObject *array, PyObject *number, PyObject *mourn)
 {
-    PyObject *mourn = PyArray_NBYTES((PyArrayObject *)array) >= SMALL_NBYTES ? self->mourn : self->mourn_small;
     PyObject *args = PyTuple_Pack(2, array, mourn), *id = PyLong_FromVoidPtr(array);
     PyObject *reference = args == NULL ? NULL : Ref->tp_new(Ref, args, NULL); /* its __init__ does nothing */
     int failed = -1;
@@ -172,6 +190,12 @@ static int follow(Writer *self, PyObject *array, PyObject *number)
     Py_XDECREF(id);
     Py_XDECREF(reference);
     return failed;
+}
+
+/* The list of small arrays that have died is looked at now and then, that of others at each event. */
+static inline PyObject *mourn_of(Writer *self, PyObject *array)
+{
+    return PyArray_NBYTES((PyArrayObject *)array) >= SMALL_NBYTES ? self->mourn : self->mourn_small;
 }
 
 /* The number of an array's dtype and shape, -1 with an exception. */
@@ -215,6 +239,14 @@ static int bury(Writer *self, PyObject *dead, PyObject *time)
     return 0;
 }
 
+static int append(PyObject *rows, const void *row, Py_ssize_t size)
+{
+    PyObject *packed = PyBytes_FromStringAndSize(row, size);
+    int failed = packed == NULL ? -1 : PyList_Append(rows, packed);
+    Py_XDECREF(packed);
+    return failed;
+}
+
 static int write_row(Writer *self, long number, const void *row, Py_ssize_t size)
 {
     if (number >= as_long(AT(self->scribe, scribe_limit))) {
@@ -225,30 +257,34 @@ static int write_row(Writer *self, long number, const void *row, Py_ssize_t size
         Py_DECREF(dropped);
         return 0;
     }
-    PyObject *packed = PyBytes_FromStringAndSize(row, size);
-    int failed = packed == NULL ? -1 : PyList_Append(self->rows, packed);
-    Py_XDECREF(packed);
-    return failed;
+    return append(self->rows, row, size);
 }
 
-/* As `Scribe.charge`: some events are timed from end to end. */
-static int charge(Writer *self, long number, PyObject *since)
+/* Of the events that are timed from end to end, all at first and then one in some, add what one took of the recorder's own time. */
+static int own(Writer *self, long number, int64_t took_ns)
 {
-    if (number & (SAMPLED - 1) && number >= SAMPLED_ALL)
-        return 0;
-    PyObject *time = PyObject_CallNoArgs(self->clock), *sum = NULL, *done;
-    if (time != NULL && bury(self, self->dead_small, time) == 0) {
-        int64_t took_ns = PyLong_AsLongLong(time) - PyLong_AsLongLong(since);
-        sum = PyLong_FromLongLong(PyLong_AsLongLong(AT(self->scribe, scribe_own_ns)) + (number < SAMPLED_ALL ? 1 : SAMPLED) * took_ns);
-    }
-    Py_XDECREF(time);
+    PyObject *sum = PyLong_FromLongLong(PyLong_AsLongLong(AT(self->scribe, scribe_own_ns)) + (number < SAMPLED_ALL ? 1 : SAMPLED) * took_ns);
     if (sum == NULL)
         return -1;
     set(self->scribe, scribe_own_ns, sum);
     Py_DECREF(sum);
-    if (number & (SAMPLED - 1))
+    return 0;
+}
+
+static inline int is_timed(long number) { return !(number & (SAMPLED - 1)) || number < SAMPLED_ALL; }
+
+/* As `Scribe.charge`. */
+static int charge(Writer *self, long number, PyObject *since)
+{
+    if (!is_timed(number))
         return 0;
-    done = PyObject_CallMethod(self->scribe, "tidy", NULL);
+    PyObject *time = PyObject_CallNoArgs(self->clock);
+    int failed = time == NULL || bury(self, self->dead_small, time) < 0 ||
+                 own(self, number, PyLong_AsLongLong(time) - PyLong_AsLongLong(since)) < 0;
+    Py_XDECREF(time);
+    if (failed || number & (SAMPLED - 1))
+        return -failed;
+    PyObject *done = PyObject_CallMethod(self->scribe, "tidy", NULL);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
@@ -285,7 +321,7 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
             goto end;
         }
         how |= OUT_MADE;
-        if (follow(self, out, count) < 0 || ((row.description = describe(self, out)) < 0 && PyErr_Occurred()))
+        if (follow(self, out, count, mourn_of(self, out)) < 0 || ((row.description = describe(self, out)) < 0 && PyErr_Occurred()))
             goto end;
     }
     if (bury(self, self->dead, args[3]) < 0)
@@ -351,7 +387,7 @@ static PyObject *pull(PyObject *callable, PyObject *const *args, size_t nargsf, 
             goto end;
         if (before == NULL && new != ct && PyArray_BASE((PyArrayObject *)new) == NULL) {
             how = OUT_MADE, target = number;
-            if (follow(self, new, count) < 0)
+            if (follow(self, new, count, mourn_of(self, new)) < 0)
                 goto end;
         } else {
             how = IS_BORROWED;
@@ -413,10 +449,182 @@ end:
     return done;
 }
 
-/* ---- the type of both */
+/* ---- calls of any kind */
+
+/* The array that owns the memory of a plain array, borrowed. */
+static PyObject *owner_of(PyObject *array)
+{
+    PyObject *base;
+    while ((base = PyArray_BASE((PyArrayObject *)array)) != NULL && PyArray_CheckExact(base))
+        array = base;
+    return array;
+}
+
+static inline int is_number(PyObject *value)
+{
+    return PyFloat_CheckExact(value) || PyLong_Check(value) || PyComplex_CheckExact(value) || PyArray_IsScalar(value, Generic);
+}
+
+/* The buffers of a call's operands, at most two; -1 is an error, 0 leaves the call to `Scribe.finish`. */
+static int operands_of(Writer *self, PyObject *values, long buffers[2])
+{
+    Py_ssize_t found = 0;
+    buffers[0] = buffers[1] = -1;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(values); k++) {
+        PyObject *value = PyTuple_GET_ITEM(values, k);
+        if (PyArray_CheckExact(value)) {
+            long buffer = found == 2 ? -1 : buffer_of(self, owner_of(value));
+            if (buffer == -2)
+                return -1;
+            if (buffer == -1)
+                return 0;
+            buffers[found++] = buffer;
+        } else if (PyTuple_CheckExact(value)) {
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); i++)
+                if (!PyLong_CheckExact(PyTuple_GET_ITEM(value, i)))
+                    return 0;
+        } else if (value != Py_None && !is_number(value) && !PyUnicode_CheckExact(value) && !PySlice_Check(value)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* What a call gave, as far as it is a new array, a view of a known one or a number: into `row`, and a view among the uses. 0 leaves the
+   call to `Scribe.finish`, -1 is an error. */
+static int result_of(Writer *self, PyObject *out, PyObject *count, long how, EventRow *row)
+{
+    row->how = (uint8_t)(how & A_SAVED);
+    if (PyFloat_CheckExact(out) || PyComplex_CheckExact(out))
+        return 1;
+    if (PyArray_IsScalar(out, Generic)) {
+        PyArray_Descr *dtype = PyArray_DescrFromScalar(out);
+        if (dtype == NULL)
+            return -1;
+        row->nbytes = PyDataType_ELSIZE(dtype);
+        Py_DECREF(dtype);
+        return 1;
+    }
+    if (!PyArray_CheckExact(out))
+        return 0;
+    PyObject *owner = owner_of(out), *before = known(self, owner);
+    if (before == NULL && PyErr_Occurred())
+        return -1;
+    if (PyArray_BASE((PyArrayObject *)out) == NULL && before == NULL) {
+        if (follow(self, out, count, self->mourn) < 0 || ((row->description = describe(self, out)) < 0 && PyErr_Occurred()))
+            return -1;
+        row->nbytes = PyArray_NBYTES((PyArrayObject *)out);
+        row->out = row->number;
+        row->how = (uint8_t)(OUT_MADE | how);
+        return 1;
+    }
+    if (before == NULL || how & OUT_SAVED)
+        return 0;
+    UseRow use = {row->number, (int32_t)as_long(AT(before, ref_number)), VIEW};
+    return append(self->uses, &use, sizeof use) < 0 ? -1 : 1;
+}
+
+/* As `Scribe.finish`, for host arrays. */
+static int finish(Writer *self, PyObject *count, PyObject *name, PyObject *start, PyObject *end, PyObject *values, PyObject *out, PyObject *flags,
+                  long site, PyObject *saves)
+{
+    PyObject *scribe = self->scribe;
+    EventRow row = {.number = (int32_t)as_long(count), .kind = CALL, .description = -1, .out = -1};
+    long buffers[2], text, how = as_long(saves);
+    int ordinary = operands_of(self, values, buffers);
+    if (ordinary > 0)
+        ordinary = result_of(self, out, count, how, &row);
+    if (ordinary < 0)
+        return -1;
+    if (ordinary == 0) {
+        PyObject *done = PyObject_CallMethod(scribe, "finish", "OOOOOOOlO", count, name, start, end, values, out, flags, site, saves);
+        Py_XDECREF(done);
+        return done == NULL ? -1 : 0;
+    }
+    set(scribe, scribe_last, count);
+    if ((text = text_of(self, name)) < 0)
+        return -1;
+    row.start_ns = PyLong_AsLongLong(start);
+    row.end_ns = PyLong_AsLongLong(end);
+    row.parent = (int32_t)as_long(AT(scribe, scribe_parent));
+    row.call = row.number;
+    row.site = (int32_t)site;
+    row.lane = (int16_t)as_long(AT(scribe, scribe_lane));
+    row.flags = (uint16_t)(as_long(AT(scribe, scribe_flags)) | as_long(flags));
+    row.name = (int32_t)text;
+    row.a = (int32_t)buffers[0];
+    row.b = (int32_t)buffers[1];
+    if (write_row(self, row.number, &row, sizeof row) < 0)
+        return -1;
+    if (!PyList_GET_SIZE(self->dead) || row.number >= as_long(AT(scribe, scribe_limit)))
+        return 0;
+    return bury(self, self->dead, start) < 0 || bury(self, self->dead_small, start) < 0 ? -1 : 0;
+}
+
+/* Write down a call that raised, and let the exception go on. */
+static void fail(Writer *self, PyObject *count, PyObject *name, PyObject *start, PyObject *flags, long site)
+{
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyObject *done = PyObject_CallMethod(self->scribe, "failed", "OOOOl", count, name, start, flags, site);
+    if (done == NULL)
+        PyErr_WriteUnraisable(self->scribe);
+    Py_XDECREF(done);
+    PyErr_Restore(type, error, traceback);
+}
+
+/* The time by the clock that the scribe has now: a simulated device may have brought its own. */
+static PyObject *now(Writer *self) { return PyObject_CallNoArgs(AT(self->scribe, scribe_clock)); }
+
+/* call(name, run, values, flags=0, saves=0) */
+static PyObject *any_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Writer *self = (Writer *)callable;
+    Py_ssize_t given = PyVectorcall_NARGS(nargsf);
+    if (given < 3 || given > 5 || names != NULL)
+        return PyErr_Format(PyExc_TypeError, "call(name, run, values, flags, saves)");
+    PyObject *scribe = self->scribe, *nothing = PyLong_FromLong(0), *out = NULL, *start = NULL, *end = NULL, *entered = NULL, *count = NULL;
+    PyObject *values = PySequence_Tuple(args[2]), *flags = given > 3 ? args[3] : nothing, *saves = given > 4 ? args[4] : nothing;
+    if (nothing == NULL || values == NULL || (entered = now(self)) == NULL || (count = PyIter_Next(self->numbers)) == NULL)
+        goto end;
+    long number = as_long(count), site = as_long(AT(scribe, scribe_call)) >= 0 ? INHERITED : site_of(self);
+    if (site == -1 && PyErr_Occurred())
+        goto end;
+    PyObject *outer = Py_NewRef(AT(scribe, scribe_parent));
+    set(scribe, scribe_parent, count);
+    if ((start = now(self)) != NULL)
+        out = PyObject_Vectorcall(args[1], &PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values), NULL);
+    if (out != NULL)
+        end = now(self);
+    set(scribe, scribe_parent, outer);
+    Py_DECREF(outer);
+    if (out == NULL && start != NULL)
+        fail(self, count, args[0], start, flags, site);
+    if (end == NULL || finish(self, count, args[0], start, end, values, out, flags, site, saves) < 0) {
+        Py_CLEAR(out);
+        goto end;
+    }
+    if (is_timed(number)) {
+        PyObject *time = now(self);
+        int64_t ran_ns = PyLong_AsLongLong(end) - PyLong_AsLongLong(start);
+        if (time == NULL || own(self, number, PyLong_AsLongLong(time) - PyLong_AsLongLong(entered) - ran_ns) < 0)
+            Py_CLEAR(out);
+        Py_XDECREF(time);
+    }
+end:
+    Py_XDECREF(end);
+    Py_XDECREF(start);
+    Py_XDECREF(count);
+    Py_XDECREF(entered);
+    Py_XDECREF(values);
+    Py_XDECREF(nothing);
+    return out;
+}
+
+/* ---- the type of all */
 
 #define EACH_HELD(DO)                                                                                                          \
-    DO(scribe) DO(recording) DO(clock) DO(numbers) DO(live) DO(strings) DO(lines) DO(codes) DO(rows) DO(dead) DO(dead_small) DO(bury_numbers)  \
+    DO(scribe) DO(recording) DO(clock) DO(numbers) DO(live) DO(strings) DO(lines) DO(codes) DO(rows) DO(uses) DO(dead) DO(dead_small) DO(bury_numbers)  \
     DO(bury_times) DO(mourn) DO(mourn_small)
 
 static int writer_traverse(PyObject *object, visitproc visit, void *arg)
@@ -467,6 +675,7 @@ static PyObject *writer(PyObject *scribe, vectorcallfunc vectorcall, const char 
     PyObject *freed = NULL, *freed_ns = NULL;
     int found = (self->recording = PyObject_GetAttrString(scribe, "recording")) != NULL &&
                 (self->rows = PyObject_GetAttrString(scribe, rows)) != NULL &&
+                (self->uses = PyObject_GetAttrString(scribe, "uses")) != NULL &&
                 (self->clock = PyObject_GetAttrString(self->recording, "clock")) != NULL &&
                 (self->numbers = PyObject_GetAttrString(self->recording, "numbers")) != NULL &&
                 (self->live = PyObject_GetAttrString(self->recording, "live")) != NULL &&
@@ -500,13 +709,20 @@ static PyObject *short_pull(PyObject *module, PyObject *scribe)
     return writer(scribe, pull, "pulls");
 }
 
+static PyObject *short_any(PyObject *module, PyObject *scribe)
+{
+    (void)module;
+    return writer(scribe, any_call, "events");
+}
+
 static PyObject *know(PyObject *module, PyObject *args)
 {
     (void)module;
-    const char *call_layout, *pull_layout;
-    if (!PyArg_ParseTuple(args, "OOss", &Ref, &Scribe, &call_layout, &pull_layout))
+    const char *call_layout, *pull_layout, *event_layout, *use_layout;
+    if (!PyArg_ParseTuple(args, "OOssss", &Ref, &Scribe, &call_layout, &pull_layout, &event_layout, &use_layout))
         return NULL;
-    if (strcmp(call_layout, CALL_LAYOUT) || strcmp(pull_layout, PULL_LAYOUT))
+    if (strcmp(call_layout, CALL_LAYOUT) || strcmp(pull_layout, PULL_LAYOUT) || strcmp(event_layout, EVENT_LAYOUT) ||
+        strcmp(use_layout, USE_LAYOUT))
         return PyErr_Format(PyExc_ValueError, "the rows of short.c are not those of rows.py");
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++)
         Py_INCREF(PyTuple_GET_ITEM(args, k));
@@ -514,14 +730,16 @@ static PyObject *know(PyObject *module, PyObject *args)
         (scribe_parent = place_of(Scribe, "parent")) < 0 || (scribe_call = place_of(Scribe, "call_number")) < 0 ||
         (scribe_flags = place_of(Scribe, "flags")) < 0 || (scribe_limit = place_of(Scribe, "limit")) < 0 ||
         (scribe_last = place_of(Scribe, "last")) < 0 || (scribe_dropped = place_of(Scribe, "dropped")) < 0 ||
-        (scribe_pending = place_of(Scribe, "pending")) < 0 || (scribe_own_ns = place_of(Scribe, "own_ns")) < 0)
+        (scribe_pending = place_of(Scribe, "pending")) < 0 || (scribe_own_ns = place_of(Scribe, "own_ns")) < 0 ||
+        (scribe_lane = place_of(Scribe, "lane")) < 0 || (scribe_clock = place_of(Scribe, "clock")) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {
-    {"know", know, METH_VARARGS, "know(Ref, Scribe, call_layout, pull_layout): what short.py has."},
+    {"know", know, METH_VARARGS, "know(Ref, Scribe, call_layout, pull_layout, event_layout, use_layout): what short.py has."},
     {"short_call", short_call, METH_O, "short_call(scribe): as in short.py."},
+    {"short_any", short_any, METH_O, "short_any(scribe): what `Scribe.run` does."},
     {"short_pull", short_pull, METH_O, "short_pull(scribe): as in short.py."},
     {NULL, NULL, 0, NULL},
 };

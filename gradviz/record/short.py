@@ -2,7 +2,7 @@
 
 A call on 10 numbers takes NumPy 0.3 µs; noting it here takes about 1.2 µs more, and half of that where short.c does the same
 compiled. Both writers are closures, because a local name is found in half the time of an attribute, and both write the short rows
-of `gradviz.record.rows`.
+of `gradviz.record.rows`. What short.c does for calls of any other kind, `Scribe.run` does in Python.
 """
 
 from __future__ import annotations
@@ -183,10 +183,11 @@ def short_pull(scribe: Scribe) -> Callable[..., Any]:
 
 core = compiled(__name__)
 call_writer: Any = core.short_call if core is not None else short_call
+any_writer: Any = core.short_any if core is not None else lambda scribe: scribe.run
 pull_writer: Any = core.short_pull if core is not None else short_pull
 
 
 def know(scribe: type[Scribe]) -> None:
     """Tell what is compiled of the classes whose slots it reads, and how rows are laid out."""
     if core is not None:
-        core.know(Ref, scribe, *("".join(LAYOUTS[name].values()) for name in ("call", "pull")))
+        core.know(Ref, scribe, *("".join(LAYOUTS[name].values()) for name in ("call", "pull", "event", "use")))
