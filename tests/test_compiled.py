@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import gradviz as gv
 from gradviz import compiled
+from gradviz.engine import backward, watched
+from gradviz.record import short
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted(ROOT.glob("gradviz/**/*.c"))
@@ -69,9 +76,59 @@ def test_wrong_arguments_are_errors(name: str) -> None:
 
 @needs_them
 def test_rows_that_are_laid_out_otherwise_are_refused() -> None:
-    from gradviz.record import short
     from gradviz.record.reference import Ref
     from gradviz.record.scribe import Scribe
 
     with pytest.raises(ValueError, match=r"not those of rows\.py"):
         short.core.know(Ref, Scribe, *["iq"] * 4)
+
+
+def many_kinds_of_call(x: Any, w: Any) -> Any:
+    """Views, products, numbers, lists, options, operands without a gradient, and sums of several cotangents."""
+    y = x.reshape(2, -1).T @ w + np.transpose(x, (1, 0))[:2, :3].sum()
+    parts = np.split(np.tanh(y), [1], axis=0)
+    z = np.concatenate([parts[0], np.where(y > 0, y, 0.1 * y), np.ones((1, 3))])
+    n = np.linalg.norm(z, axis=1) * np.vdot(w, w) + np.einsum("ij,kj->i", z, w)
+    with np.errstate(all="ignore"):
+        return (
+            np.mean(n)
+            + np.max(z)
+            + np.fft.fft(n).real.sum()
+            + x[0, 0] * x[0, 0]
+            + np.broadcast_to(n, (3, len(n))).sum()
+        )
+
+
+@pytest.fixture
+def without_collections() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@needs_them
+@pytest.mark.usefixtures("without_collections")
+def test_the_same_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, w = np.linspace(-1, 1, 12).reshape(4, 3), np.linspace(0.1, 2, 6).reshape(2, 3)[:, :3]
+
+    def recorded() -> gv.Profile:
+        with gv.profile() as profile:
+            gv.grad(many_kinds_of_call, argnums=(0, 1))(x, w)
+            gv.grad(lambda x: many_kinds_of_call(x, w))(x)
+            with pytest.raises(ValueError, match="matmul"):
+                gv.grad(lambda x: np.sum(x @ x))(x)
+        return profile
+
+    recorded()
+    compiled_ = recorded()
+    monkeypatch.setattr(short, "any_writer", lambda scribe: scribe.run)
+    monkeypatch.setattr(short, "pull_writer", short.short_pull)
+    monkeypatch.setattr(backward, "WATCHED_WALK", watched.watched_walk)
+    python = recorded()
+    assert compiled_.trace.strings == python.trace.strings
+    assert len(python.trace) > 100
+    for table, columns in python.trace.tables.items():
+        for name, column in columns.items():
+            if not name.endswith("_ns"):
+                np.testing.assert_array_equal(compiled_.trace.tables[table][name], column, f"{table}.{name}")

@@ -49,8 +49,9 @@ class Scribe:
     """Writes the events of one thread. The engine calls it; it also is the `Listener` that devices tell."""
 
     __slots__ = (  # short.c reads them; who stands between puts methods of its own into the dict
-        "__dict__", "births", "call", "call_number", "calls", "clock", "contributions", "copies", "dropped", "events", "flags", "joined", "lane",
-        "last", "limit", "own_ns", "parent", "pending", "pull", "pulls", "quick", "real_until", "recording", "spans", "syncs", "uses",
+        "__dict__", "births", "call", "call_number", "calls", "clock", "contributions", "copies", "dropped", "events", "flags", "joined",
+        "lane", "last", "limit", "own_ns", "parent", "pending", "pull", "pulls", "quick", "real_until", "recording", "spans", "syncs",
+        "uses",
     )  # fmt: skip
 
     def __init__(self, recording: Recording) -> None:
