@@ -11,7 +11,7 @@
 #include <numpy/arrayscalars.h>
 #include "../slots.h"
 
-static PyObject *STEPS, *pass_on, *own, *hand_out, *reverse_single, *reverse_record, *pulled_other, *accumulate, *dense;
+static PyObject *STEPS, *pass_on, *own, *hand_out, *reverse_single, *reverse_record, *pulled_other, *accumulate, *dense, *str_pull;
 static PyTypeObject *Step, *Tape, *Owned, *Indexed;
 static Py_ssize_t step_active, step_back, step_direct, step_owns, step_plain, step_single, step_view, step_each, tape_log, tape_calls, tape_leaves, tape_recorder;
 
@@ -253,7 +253,7 @@ static PyObject *watched_walk(PyObject *module, PyObject *const *args, Py_ssize_
     if (count != 3 || !Py_IS_TYPE(args[0], Tape) || !PyList_Check(args[1]))
         return PyErr_Format(PyExc_TypeError, "watched_walk(tape, cts, free)");
     PyObject *tape = args[0], *cts = args[1], *log = AT(tape, tape_log);
-    PyObject *pulling = PyObject_GetAttrString(AT(tape, tape_recorder), "pull");
+    PyObject *pulling = PyObject_GetAttr(AT(tape, tape_recorder), str_pull);
     Py_ssize_t leaves = PyLong_AsSsize_t(AT(tape, tape_leaves));
     int free = args[2] == Py_True, failed = pulling == NULL;
     for (Py_ssize_t k = PyList_GET_SIZE(cts) - 1; k >= leaves && !failed; k--) {
@@ -318,7 +318,7 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_backward", "The
 PyMODINIT_FUNC PyInit__backward(void)
 {
     import_array();
-    if ((dense = PyUnicode_InternFromString("dense")) == NULL)
+    if ((dense = PyUnicode_InternFromString("dense")) == NULL || (str_pull = PyUnicode_InternFromString("pull")) == NULL)
         return NULL;
     return PyModule_Create(&definition);
 }

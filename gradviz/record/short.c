@@ -60,7 +60,8 @@ enum { SAMPLED_ALL = 256, SAMPLED = 32, SMALL_NBYTES = 1 << 16 };
 #define TINIEST 2.2250738585072014e-308
 
 static PyTypeObject *Ref, *Scribe;
-static PyObject *str_calls;
+static PyObject *str_borrowed, *str_buffer, *str_calls, *str_describe, *str_failed, *str_finish, *str_long_call, *str_long_pull, *str_site, *str_text,
+    *str_tidy;
 static Py_ssize_t ref_number;
 static Py_ssize_t scribe_parent, scribe_call, scribe_flags, scribe_limit, scribe_last, scribe_dropped, scribe_pending, scribe_own_ns, scribe_lane,
     scribe_clock;
@@ -78,6 +79,19 @@ typedef struct {
 } Writer;
 
 static inline long as_long(PyObject *number) { return PyLong_AsLong(number); }
+
+/* As PyObject_CallMethod, which makes a new string of the name at each call, and Python's cache of methods keeps those. */
+static PyObject *call_method(PyObject *object, PyObject *name, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    PyObject *args = Py_VaBuildValue(format, values), *method = args == NULL ? NULL : PyObject_GetAttr(object, name);
+    va_end(values);
+    PyObject *made = method == NULL ? NULL : PyObject_Call(method, args, NULL);
+    Py_XDECREF(method);
+    Py_XDECREF(args);
+    return made;
+}
 
 static inline void set(PyObject *object, Py_ssize_t offset, PyObject *value)
 {
@@ -117,7 +131,7 @@ static long buffer_of(Writer *self, PyObject *operand)
         return as_long(AT(found, ref_number));
     if (PyErr_Occurred())
         return -2;
-    PyObject *number = PyObject_CallMethod(self->recording, "buffer", "O", operand);
+    PyObject *number = PyObject_CallMethodOneArg(self->recording, str_buffer, operand);
     if (number == NULL)
         return -2;
     long buffer = as_long(number);
@@ -152,7 +166,7 @@ static long site_of(Writer *self)
     if (found != NULL) {
         site = as_long(found);
     } else if (frame != NULL && !PyErr_Occurred()) {
-        PyObject *made = PyObject_CallMethod(self->lines, "site", "O", frame);
+        PyObject *made = PyObject_CallMethodOneArg(self->lines, str_site, (PyObject *)frame);
         if (made != NULL)
             site = as_long(made);
         Py_XDECREF(made);
@@ -169,7 +183,7 @@ static long text_of(Writer *self, PyObject *text)
         return as_long(found);
     if (PyErr_Occurred())
         return -1;
-    PyObject *made = PyObject_CallMethod(self->recording, "text", "O", text);
+    PyObject *made = PyObject_CallMethodOneArg(self->recording, str_text, text);
     long number = made == NULL ? -1 : as_long(made);
     Py_XDECREF(made);
     return number;
@@ -205,7 +219,7 @@ static int32_t describe(Writer *self, PyObject *object)
     int ndim = PyArray_NDIM(array);
     if (PyArray_DESCR(array) == self->dtype && ndim == self->ndim && PyArray_CompareLists(PyArray_DIMS(array), self->shape, ndim))
         return self->description;
-    PyObject *made = PyObject_CallMethod(self->recording, "describe", "O", object);
+    PyObject *made = PyObject_CallMethodOneArg(self->recording, str_describe, object);
     if (made == NULL)
         return -1;
     self->description = (int32_t)as_long(made);
@@ -284,7 +298,7 @@ static int charge(Writer *self, long number, PyObject *since)
     Py_XDECREF(time);
     if (failed || number & (SAMPLED - 1))
         return -failed;
-    PyObject *done = PyObject_CallMethod(self->scribe, "tidy", NULL);
+    PyObject *done = PyObject_CallMethodNoArgs(self->scribe, str_tidy);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
@@ -317,7 +331,7 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
     row.description = -1;
     if (PyArray_CheckExact(out)) {
         if (PyArray_BASE((PyArrayObject *)out) != NULL || end_ns - start_ns >= LONGEST_SHORT_NS || text >= MOST_SHORT_NAMES) {
-            made = PyObject_CallMethod(scribe, "long_call", "OOOOlllOl", count, name, args[3], args[4], site, a, b, out, how);
+            made = call_method(scribe, str_long_call, "OOOOlllOl", count, name, args[3], args[4], site, a, b, out, how);
             goto end;
         }
         how |= OUT_MADE;
@@ -391,7 +405,7 @@ static PyObject *pull(PyObject *callable, PyObject *const *args, size_t nargsf, 
                 goto end;
         } else {
             how = IS_BORROWED;
-            PyObject *found = before != NULL ? Py_NewRef(AT(before, ref_number)) : PyObject_CallMethod(scribe, "borrowed", "OO", new, count);
+            PyObject *found = before != NULL ? Py_NewRef(AT(before, ref_number)) : PyObject_CallMethodObjArgs(scribe, str_borrowed, new, count, NULL);
             if (found == NULL)
                 goto end;
             target = as_long(found);
@@ -431,7 +445,7 @@ static PyObject *pull(PyObject *callable, PyObject *const *args, size_t nargsf, 
         if (write_row(self, number, &row, sizeof row) < 0)
             goto end;
     } else {
-        PyObject *written = PyObject_CallMethod(scribe, "long_pull", "OOOOOOOllli", count, args[3], title, start, end, args[5], new,
+        PyObject *written = call_method(scribe, str_long_pull, "OOOOOOOllli", count, args[3], title, start, end, args[5], new,
                                                 target, how, sick, row.description);
         if (written == NULL)
             goto end;
@@ -537,7 +551,7 @@ static int finish(Writer *self, PyObject *count, PyObject *name, PyObject *start
     if (ordinary < 0)
         return -1;
     if (ordinary == 0) {
-        PyObject *done = PyObject_CallMethod(scribe, "finish", "OOOOOOOlO", count, name, start, end, values, out, flags, site, saves);
+        PyObject *done = call_method(scribe, str_finish, "OOOOOOOlO", count, name, start, end, values, out, flags, site, saves);
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
     }
@@ -566,7 +580,7 @@ static void fail(Writer *self, PyObject *count, PyObject *name, PyObject *start,
 {
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
-    PyObject *done = PyObject_CallMethod(self->scribe, "failed", "OOOOl", count, name, start, flags, site);
+    PyObject *done = call_method(self->scribe, str_failed, "OOOOl", count, name, start, flags, site);
     if (done == NULL)
         PyErr_WriteUnraisable(self->scribe);
     Py_XDECREF(done);
@@ -663,6 +677,13 @@ static PyTypeObject WriterType = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
 };
 
+static PyObject *attribute(PyObject *object, const char *name)
+{
+    PyObject *known = PyUnicode_InternFromString(name), *value = known == NULL ? NULL : PyObject_GetAttr(object, known);
+    Py_XDECREF(known);
+    return value;
+}
+
 static PyObject *writer(PyObject *scribe, vectorcallfunc vectorcall, const char *rows)
 {
     if (!PyObject_TypeCheck(scribe, Scribe))
@@ -673,23 +694,23 @@ static PyObject *writer(PyObject *scribe, vectorcallfunc vectorcall, const char 
     self->vectorcall = vectorcall;
     self->scribe = Py_NewRef(scribe);
     PyObject *freed = NULL, *freed_ns = NULL;
-    int found = (self->recording = PyObject_GetAttrString(scribe, "recording")) != NULL &&
-                (self->rows = PyObject_GetAttrString(scribe, rows)) != NULL &&
-                (self->uses = PyObject_GetAttrString(scribe, "uses")) != NULL &&
-                (self->clock = PyObject_GetAttrString(self->recording, "clock")) != NULL &&
-                (self->numbers = PyObject_GetAttrString(self->recording, "numbers")) != NULL &&
-                (self->live = PyObject_GetAttrString(self->recording, "live")) != NULL &&
-                (self->strings = PyObject_GetAttrString(self->recording, "strings")) != NULL &&
-                (self->lines = PyObject_GetAttrString(self->recording, "lines")) != NULL &&
-                (self->codes = PyObject_GetAttrString(self->lines, "codes")) != NULL &&
-                (self->dead = PyObject_GetAttrString(self->recording, "dead")) != NULL &&
-                (self->dead_small = PyObject_GetAttrString(self->recording, "dead_small")) != NULL &&
-                (freed = PyObject_GetAttrString(self->recording, "freed")) != NULL &&
-                (freed_ns = PyObject_GetAttrString(self->recording, "freed_ns")) != NULL &&
-                (self->bury_numbers = PyObject_GetAttrString(freed, "frombytes")) != NULL &&
-                (self->bury_times = PyObject_GetAttrString(freed_ns, "frombytes")) != NULL &&
-                (self->mourn = PyObject_GetAttrString(self->dead, "append")) != NULL &&
-                (self->mourn_small = PyObject_GetAttrString(self->dead_small, "append")) != NULL;
+    int found = (self->recording = attribute(scribe, "recording")) != NULL &&
+                (self->rows = attribute(scribe, rows)) != NULL &&
+                (self->uses = attribute(scribe, "uses")) != NULL &&
+                (self->clock = attribute(self->recording, "clock")) != NULL &&
+                (self->numbers = attribute(self->recording, "numbers")) != NULL &&
+                (self->live = attribute(self->recording, "live")) != NULL &&
+                (self->strings = attribute(self->recording, "strings")) != NULL &&
+                (self->lines = attribute(self->recording, "lines")) != NULL &&
+                (self->codes = attribute(self->lines, "codes")) != NULL &&
+                (self->dead = attribute(self->recording, "dead")) != NULL &&
+                (self->dead_small = attribute(self->recording, "dead_small")) != NULL &&
+                (freed = attribute(self->recording, "freed")) != NULL &&
+                (freed_ns = attribute(self->recording, "freed_ns")) != NULL &&
+                (self->bury_numbers = attribute(freed, "frombytes")) != NULL &&
+                (self->bury_times = attribute(freed_ns, "frombytes")) != NULL &&
+                (self->mourn = attribute(self->dead, "append")) != NULL &&
+                (self->mourn_small = attribute(self->dead_small, "append")) != NULL;
     Py_XDECREF(freed_ns);
     Py_XDECREF(freed);
     if (!found)
@@ -750,7 +771,15 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_short", "The wr
 PyMODINIT_FUNC PyInit__short(void)
 {
     import_array();
-    str_calls = PyUnicode_InternFromString("calls");
+    static struct {
+        PyObject **string;
+        const char *text;
+    } names[] = {{&str_borrowed, "borrowed"}, {&str_buffer, "buffer"}, {&str_calls, "calls"}, {&str_describe, "describe"},
+                 {&str_failed, "failed"}, {&str_finish, "finish"}, {&str_long_call, "long_call"}, {&str_long_pull, "long_pull"},
+                 {&str_site, "site"}, {&str_text, "text"}, {&str_tidy, "tidy"}};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if ((*names[k].string = PyUnicode_InternFromString(names[k].text)) == NULL)
+            return NULL;
     if (PyType_Ready(&WriterType) < 0)
         return NULL;
     return PyModule_Create(&definition);

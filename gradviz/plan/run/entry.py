@@ -96,7 +96,11 @@ class PythonEntrance(ByKey):
         return self.by_key(args, kwargs)
 
 
-class DirectEntrance(direct.Entrance if direct is not None else object, ByKey):  # type: ignore[misc]
+class NoEntrance:
+    """Stands for the compiled entrance where nothing is compiled."""
+
+
+class DirectEntrance(direct.Entrance if direct is not None else NoEntrance, ByKey):  # type: ignore[misc]
     """A function that finds its plans by entries, and by keys where there can be none: on devices, in containers of the user's own."""
 
     entries: list[Any]
