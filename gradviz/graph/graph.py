@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from gradviz.errors import TooLargeError
 from gradviz.record.events import Answer, Kind, Reason, Role, State, Use
 from gradviz.record.trace import Trace
+
+if TYPE_CHECKING:
+    import networkx as nx  # imported where it is used: it would be a tenth of importing gradviz
 
 # relation -> what an edge of that kind says
 RELATIONS = {
@@ -113,7 +115,8 @@ def around(
         distance[fresh[:room]] = hop
     kept = np.flatnonzero(distance >= 0)
     built = _built(trace, every, kept)
-    nx.set_node_attributes(built, {_node(trace, int(n)): int(distance[n]) for n in kept}, "hops")
+    for n in kept:
+        built.nodes[_node(trace, int(n))]["hops"] = int(distance[n])
     built.graph["left_out"] = left_out
     return built
 
@@ -164,6 +167,8 @@ def _selection(trace: Trace, events: Iterable[int], buffers: Iterable[int]) -> n
 
 
 def _built(trace: Trace, every: Edges, nodes: np.ndarray) -> nx.MultiDiGraph:
+    import networkx as nx
+
     inside = np.zeros(len(trace) + len(trace.buffers["nbytes"]), bool)
     inside[nodes] = True
     kept = every.where(inside[every.source] & inside[every.target]) if len(every) else every
