@@ -302,8 +302,9 @@ def why(found: list[Path]) -> str:
         )
         place, kind, _ = max(reads, key=len)[min(depth, max(map(len, reads)) - 1)]
         return (
-            f"Python looked at a value ({kind}) at {place}, and each answer takes a plan of its own. Compute with NumPy, such as "
-            f"np.where, or write the loop as gv.while_loop."
+            f"Python looked at a value ({kind}) at {place}, and each answer takes a plan of its own, as does each number of turns after "
+            f"which a loop ends there. Compute with NumPy, such as np.where; let a loop run a fixed number of turns, in which np.where "
+            f"keeps what is done."
         )
     names = sorted({name for path in found for name in path.changed()})
     return f"what it refers to changes: {', '.join(names) or 'unknown'}. Pass it as an argument."
