@@ -175,6 +175,24 @@ def test_what_a_loop_inside_gives_is_carried_by_the_loop_around(f: Any) -> None:
         assert disagreement(g, [(X,), (X * 0.9,), (X * 20.0,)], 1e-9) is None
 
 
+@pytest.mark.parametrize(
+    "order",
+    [
+        slice(None), slice(None, None, -1), slice(None, None, 2), [*range(5, 40), *range(5)], [3, 2, 1, 0, 1, 2, 3, *range(30, 20, -1)],
+        [7, 7, 8, 9, *range(9, 0, -1)],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_stack_of_what_a_loop_made_is_a_part_of_it(order: Any) -> None:
+    def f(x: Any) -> Any:
+        made = [np.sin(x[k]) * x[0] for k in range(len(x))]
+        picked = made[order] if isinstance(order, slice) else [made[k] for k in order]
+        return np.sum(np.stack(picked) ** 2 * np.arange(len(picked)))
+
+    for g in (f, gv.grad(f)):
+        assert disagreement(g, [(X,), (X * 0.9,)]) is None
+
+
 @pytest.mark.parametrize("seed", [*range(13), *range(14, 20), 1275])
 def test_random_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 4:  # kernels run by NumPy need not be compiled

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.entering import entering
-from gradviz.plan.program.operation import Meta, Sliced, Slot, filled, meta_of, put, take, take_number
+from gradviz.plan.program.operation import Items, Meta, Sliced, Slot, filled, meta_of, put, take, take_number
 from gradviz.plan.simplify.block import NOTHING, Node, Value, integer
 from gradviz.plan.simplify.rows import joined_puts, joined_terms
 
 FOLDED = 1024  # entries of a result that is computed beforehand
+MOST_RUNS = 4  # pieces that a stack is put together from
 
 
 def full(shape: tuple[int, ...], number: Any, dtype: Any) -> Any:
@@ -299,6 +300,61 @@ def taken(node: Node) -> Any:
         if column and meta.kind == "array":
             return [Node(np.reshape, (Slot(0), meta.shape), (), [x], [meta])]
     return None
+
+
+@rule(np.stack)
+def stacked(node: Node) -> Any:
+    """Entries of an array put into one again, as a list does that a loop has filled: rows of that array."""
+    values, meta = node.inputs, node.out.meta
+    slots = tuple(Slot(k) for k in range(len(values)))
+    if (
+        node.kwargs
+        or len(node.args) != 1
+        or tuple(node.args[0]) != slots
+        or any(v.meta.dtype != meta.dtype for v in values)
+    ):
+        return None
+    if all(v.is_constant and v.meta.shape == () for v in values) and len(set(map(key_of, values))) == 1:
+        return full_node(meta, values[0].constant)
+    runs: list[list[Value]] = []
+    step: int | None = None
+    for v in values:
+        following = step_between(runs[-1][-1], v) if runs else None
+        if following is None or (len(runs[-1]) > 1 and following != step):
+            runs.append([])
+        runs[-1].append(v)
+        step = following
+    if len(runs) > MOST_RUNS or len(runs) == len(values):
+        return None
+    nodes = [rows_of_run(run, meta) for run in runs]
+    if len(nodes) > 1:
+        joined = tuple(Slot(k) for k in range(len(nodes)))
+        nodes.append(Node(np.concatenate, (Items(joined),), (), [made.out for made in nodes], [meta]))
+    return nodes
+
+
+def step_between(before: Value, value: Value) -> int | None:
+    """How far on the second of two entries of one array is, 1 or -1; None for anything else."""
+    x, y = before.maker, value.maker
+    if x is None or y is None or x.function is not take or y.function is not take or x.inputs[0] is not y.inputs[0]:
+        return None
+    if not all(m.args == (Slot(0), Slot(1, True)) and m.inputs[1].is_constant for m in (x, y)):
+        return None
+    first, second = x.inputs[1].constant, y.inputs[1].constant
+    return second - first if min(first, second) >= 0 and abs(second - first) == 1 else None
+
+
+def rows_of_run(run: list[Value], meta: Meta) -> Node:
+    """Entries that follow each other, as rows of the array they are from."""
+    rows = Meta((len(run), *meta.shape[1:]), meta.dtype, "array")
+    if len(run) == 1:
+        return Node(np.reshape, (Slot(0), rows.shape), (), run, [rows])
+    assert run[0].maker is not None
+    whole, first = run[0].maker.inputs
+    step = step_between(*run[:2]) or 1
+    end = first.constant + step * len(run)
+    at = Sliced(first.constant, end if end >= 0 else None, step)
+    return Node(take, (Slot(0), at), (), [whole], [rows])
 
 
 def taken_of_put(node: Node, maker: Node) -> Any:
