@@ -167,7 +167,18 @@ def root(a):
 
 LAYERS = [{"w": numbers(4, 4, seed=k), "b": numbers(4, seed=k + 7)} for k in range(3)]
 
+
+def flat_writes(x, y):
+    x.flat[1] = np.sum(y)
+    x.flat[2:4] = y[:2] * 2.0
+    x.flat[[4, 5]] = -1.0
+    z = x.T.copy()
+    z.flat = y
+    return x, z, x.flat[1:3] * 2.0, np.sum(x.flat), [v * 1.0 for v in x.flat][3], x.flat.copy()
+
+
 PROGRAMS = {
+    "flat": (flat_writes, (numbers(2, 3), numbers(3, seed=1))),
     "square": (gv.grad(lambda x: np.sum(x**2)), (numbers(4),)),
     "float32": (gv.value_and_grad(lambda x, y: np.sum(np.exp(x) * y)), (numbers(4, dtype="f4"), numbers(4, dtype="f4", seed=1))),
     "float32 and a number": (gv.grad(lambda x, y: np.sum(x * y) * y, argnums=(0, 1)), (numbers(4, dtype="f4"), 0.3)),

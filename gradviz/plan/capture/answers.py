@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.engine.array import Array
+from gradviz.engine.flat import Flat
 from gradviz.errors import ConversionError
 from gradviz.plan.capture.captured import (
     CAPTURED,
@@ -276,6 +277,11 @@ def fill(self: Any, value: Any) -> None:
     self[...] = value
 
 
+def set_flat(self: Any, value: Any) -> None:
+    """Write all entries in C order, beginning anew when the values run out."""
+    Flat(self)[...] = value
+
+
 def view(self: Any, dtype: Any = None) -> Any:
     """The same memory, with entries of another dtype."""
     return self[...] if dtype is None else self.capture.call(viewed, (self, np.dtype(dtype)), {})
@@ -306,7 +312,8 @@ ON_BOTH: dict[str, Any] = {
     **{name: method(getattr(np, name)) for name in METHODS},
 }  # fmt: skip
 ON_ARRAYS: dict[str, Any] = {
-    "fill": fill, "view": view, "put": put, "sort": sort, "flat": property(flatten), "mT": property(lambda self: np.swapaxes(self, -1, -2)),
+    "fill": fill, "view": view, "put": put, "sort": sort, "flat": property(Flat, set_flat),
+    "mT": property(lambda self: np.swapaxes(self, -1, -2)),
     "__getattr__": missing,
 }  # fmt: skip
 
