@@ -6,13 +6,15 @@ as an argument of a kernel. On the device itself every number is an array withou
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradviz.plan.program.operation import Meta, guard
 from gradviz.plan.simplify.algebra import full
-from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, made_in, rename
+from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, made_in, rename, run_nodes
+
+MOST_NBYTES = 1 << 26  # of a constant that a plan holds
 
 
 class Split(NamedTuple):
@@ -30,6 +32,7 @@ class Split(NamedTuple):
 
 def split(block: Block) -> Split:
     """The two parts of a program."""
+    fold(block)
     numbers = [v for v in block.inputs if v.meta.kind != "array"]
     known = set(numbers)
     host: list[Node] = []
@@ -50,6 +53,35 @@ def split(block: Block) -> Split:
     results = [arriving.get(v, v) for v in block.results]
     assert not made & {v for node in rest for v in inputs_of(node)}
     return Split(Block(numbers, host, given), Block([*block.inputs, *arriving.values()], rest, results))
+
+
+def fold(block: Block) -> None:
+    """Make constants of what depends on no input, such as ``np.arange(n)``: it is sent to the device once."""
+    kept: list[Node] = []
+    instead: dict[Value, Value] = {}
+    for node in block.nodes:
+        rename(node, instead)
+        if is_known(node):
+            instead.update(zip(node.outputs, computed(node), strict=True))
+        else:
+            kept.append(node)
+    block.nodes = kept
+    block.results = [instead.get(v, v) for v in block.results]
+
+
+def is_known(node: Node) -> bool:
+    """Whether a node gives the same in each call."""
+    if node.loop is not None or node.function in (full, guard) or not all(v.is_constant for v in node.inputs):
+        return False
+    return all(isinstance(v.meta, Meta) and v.meta.nbytes <= MOST_NBYTES for v in node.outputs)
+
+
+def computed(node: Node) -> list[Value]:
+    """What a node gives, as constants."""
+    env: dict[Value, Any] = {}
+    with np.errstate(all="ignore"):
+        run_nodes([node], env)
+    return [Value(v.meta, env[v].copy(order="K") if isinstance(env[v], np.ndarray) else env[v]) for v in node.outputs]
 
 
 def is_of_numbers(node: Node, known: set[Value]) -> bool:
