@@ -106,6 +106,8 @@ class Forward:
             tangent = as_batch(tangent, self.count)
         arriving = value.index if isinstance(value, Array) and value.tape is self else 0
         foreign = self.is_foreign(root) if mine else root.tape is not None
+        if np.iscomplexobj(arriving) and not np.iscomplexobj(tangent):  # as NumPy does, and says, of the value
+            arriving = arriving.real
         shared = not owned(tangent, 1) if mine else False
         if mine and not (can_be_shared(tangent) and axes_by_stride(tangent) == axes_by_stride(lower)):  # other views
             alike = self.zeros_like(lower)

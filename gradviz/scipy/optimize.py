@@ -106,6 +106,75 @@ toms748 = _scalar("toms748")
 newton = _scalar("newton")
 
 
+def root_scalar(f: Callable[..., Any], args: Any = (), **options: Any) -> Any:
+    """`scipy.optimize.root_scalar`, whose ``root`` is differentiable. A ``fprime`` need not be given where ``method`` wants one.
+
+    Examples
+    --------
+    >>> import numpy as np, gradviz as gv
+    >>> from gradviz.scipy import optimize
+    >>> round(gv.grad(lambda a: optimize.root_scalar(lambda x: x**3 - a, bracket=(0, 3)).root)(8.0), 6)
+    0.083333
+    """
+    if options.get("method") in ("newton", "halley") and "fprime" not in options:
+        options["fprime"] = grad(f)
+    if options.get("method") == "halley" and "fprime2" not in options:
+        options["fprime2"] = grad(grad(f))
+    return _with_number(lambda args: optimize.root_scalar(f, args, **options), "root", "converged", f, args)
+
+
+def minimize_scalar(
+    fun: Callable[..., Any], bracket: Any = None, bounds: Any = None, args: Any = (), **options: Any
+) -> Any:
+    """`scipy.optimize.minimize_scalar`, whose ``x`` and ``fun`` are differentiable.
+
+    Raises
+    ------
+    NotDifferentiableError : the minimum is at a bound, where the slope does not vanish
+
+    Examples
+    --------
+    >>> import numpy as np, gradviz as gv
+    >>> from gradviz.scipy import optimize
+    >>> round(gv.grad(lambda a: optimize.minimize_scalar(lambda x: (x - a) ** 2 + x).x)(4.0), 6)
+    1.0
+    """
+    args = args if isinstance(args, tuple) else (args,)
+
+    def search(args: tuple[Any, ...]) -> Any:
+        found: Any = optimize.minimize_scalar(fun, bracket, bounds, args, **options)
+        ends = () if bounds is None else [float(end) for end in bounds]
+        near = 1e-4 * (max(ends) - min(ends)) if ends else 0.0
+        if any(abs(found.x - end) < near for end in ends) and abs(grad(fun)(float(found.x), *args)) > 1e-3:
+            raise NotDifferentiableError(
+                f"minimize_scalar found its minimum at a bound, x = {found.x}: the slope does not vanish there, so there is no equation "
+                "to differentiate. The solution moves with the bound, or not at all."
+            )
+        return found
+
+    found = _with_number(search, "x", "success", grad(fun), args)
+    found.fun = fun(found.x, *args)
+    return found
+
+
+def _with_number(
+    search: Callable[[tuple[Any, ...]], Any], name: str, success: str, equation: Callable[..., Any], args: Any
+) -> Any:
+    """SciPy's result, in which the number of that name has its derivatives."""
+    found: list[Any] = []
+
+    def solver(_: Any, *args: Any) -> Any:
+        result = search(args)
+        if not getattr(result, success):
+            raise ConvergenceError(f"no {name} was found: {getattr(result, 'message', None) or result.flag}")
+        found.append(result)
+        return float(getattr(result, name))
+
+    x = custom_root(equation)(solver)(None, *(args if isinstance(args, tuple) else (args,)))
+    setattr(found[0], name, x)
+    return found[0]
+
+
 def fixed_point(func: Callable[..., Any], x0: Any, args: Any = (), **options: Any) -> Any:
     """`scipy.optimize.fixed_point`, differentiable."""
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from gradviz.engine.array import Array, bottom
 from gradviz.errors import ConvergenceError, NotDifferentiableError
-from gradviz.transforms.closure import spots_of, swapped
+from gradviz.transforms.closure import Parameters
 from gradviz.transforms.gradient import grad, name_of
 from gradviz.transforms.implied import LinearSolver, implied, pack, unpack
 from gradviz.transforms.jacobian import jacobian
@@ -263,27 +263,17 @@ def _solved(
     linear_solver: LinearSolver,
 ) -> Any:
     """Run the solver on plain values, and give what it finds the derivatives that the equation implies."""
-    spots = list(spots_of(optimality, spots_of(solver, {})).values())
-    leaves, structure = flatten((args, [getattr(*spot) for spot in spots]))
-    traced = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Array)]
-
-    def with_leaves(function: Callable[..., Any], x: Any, some: Any) -> Any:
-        filled = list(leaves)
-        for k, leaf in zip(traced, some, strict=True):
-            filled[k] = leaf
-        args, contents = unflatten(structure, filled)
-        with swapped(spots, contents):
-            return function(x, *args)
-
-    x = with_leaves(solver, tree_map(bottom, x0), [bottom(leaves[k]) for k in traced])
+    parameters = Parameters((solver, optimality), args)
+    x = parameters.call(solver, [bottom(theta) for theta in parameters.traced], tree_map(bottom, x0))
     xs, x_structure = flatten(x)
+    xs = [bottom(leaf) if isinstance(leaf, Array) and leaf.tape is None else leaf for leaf in xs]
     if any(isinstance(leaf, Array) for leaf in xs):
         raise NotDifferentiableError(
             f"{name_of(solver)} uses a traced array that is neither an argument nor in its closure. Pass it as an argument."
         )
 
     def residual(xs: Any, thetas: Any) -> list[Any]:
-        outs = flatten(with_leaves(optimality, unflatten(x_structure, list(xs)), thetas))[0]
+        outs = flatten(parameters.call(optimality, thetas, unflatten(x_structure, list(xs))))[0]
         if [np.shape(out) for out in outs] != [np.shape(x) for x in xs]:
             raise NotDifferentiableError(
                 f"the equation gives shapes {[np.shape(out) for out in outs]} for unknowns of shapes {[np.shape(x) for x in xs]}; it needs "
@@ -291,4 +281,4 @@ def _solved(
             )
         return outs
 
-    return unflatten(x_structure, implied(residual, xs, [leaves[k] for k in traced], linear_solver))
+    return unflatten(x_structure, implied(residual, xs, parameters.traced, linear_solver))

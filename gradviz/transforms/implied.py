@@ -132,11 +132,11 @@ def pack(leaves: Leaves) -> Any:
     """All leaves as one vector of real numbers, the parts of a complex one behind each other."""
     parts = []
     for leaf in leaves:
-        if isinstance(leaf, Array):
+        if isinstance(leaf, Array) and leaf.tape is not None:
             raise NotDifferentiableError(
-                "the equation uses a traced array that is neither an argument nor in the closure of the function. Pass it as an argument."
+                "a traced array is used that is neither an argument of the function nor in its closure. Pass it as an argument."
             )
-        flat: Any = np.ravel(leaf)
+        flat: Any = np.ravel(bottom(leaf))
         parts += [flat.real, flat.imag] if np.iscomplexobj(flat) else [flat]
     return np.concatenate([np.asarray(part, np.float64) for part in parts])
 

@@ -56,3 +56,16 @@ def test_dtypes():
 def test_no_nan_from_where_the_tangent_is_zero():
     _, dy = gv.jvp(lambda x: np.sqrt(x), (np.array([0.0, 1.0]),), (np.array([0.0, 1.0]),))
     assert dy.tolist() == [0, 0.5]
+
+
+def test_a_complex_tangent_written_into_real_numbers():
+    """NumPy warns of the value, if it writes any; the tangent of what it keeps is real. (A warning is an error here.)"""
+
+    def f(x, z):
+        x = x.copy()
+        x[x > 10] = z * 1.0  # nowhere
+        return np.sum(np.sin(x)) + np.sum(np.real(z))
+
+    x, z = np.ones((2, 3)), np.array([1.0 + 2.0j])
+    for got, want in zip(gv.jacobian(f, (0, 1), mode="forward")(x, z), (np.cos(x), [1.0]), strict=True):
+        np.testing.assert_allclose(got, want)

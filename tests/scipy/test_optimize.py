@@ -54,3 +54,39 @@ def test_what_cannot_be_done_says_why():
         optimize.root(lambda x: x**2 + 1, [1.0])
     with pytest.raises(MissingRuleError, match=r"scipy\.optimize\.rosen has no derivative"):
         gv.grad(optimize.rosen)(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "where",
+    [{"bracket": (0, 10)}, {"x0": 2.0, "method": "newton"}, {"x0": 2.0, "method": "halley"}, {"x0": 1, "x1": 3}],
+)
+def test_root_scalar(where):
+    def solve(a):
+        found = optimize.root_scalar(lambda x, b: x**3 - a * b, args=(2.0,), **where)
+        assert found.converged
+        return found.root
+
+    assert gv.grad(solve)(4.0) == pytest.approx(2.0 / 12.0, rel=1e-6)
+    assert gv.grad(gv.grad(solve))(4.0) == pytest.approx(-2 / 9 * 2 * 2 * 8 ** (-5 / 3), rel=1e-5)
+    assert gv.jvp(solve, (4.0,), (1.0,))[1] == pytest.approx(2.0 / 12.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("where", [{}, {"bracket": (0, 1)}, {"bounds": (-5, 5), "options": {"xatol": 1e-10}}])
+def test_minimize_scalar(where):
+    def least(a):
+        return optimize.minimize_scalar(lambda x, b: (x - a) ** 2 + b * x**4, args=(0.1,), **where)
+
+    x = float(least(2.0).x)
+    slope = 2 / (2 + 1.2 * x**2)
+    assert gv.grad(lambda a: least(a).x)(2.0) == pytest.approx(slope, rel=1e-6)
+    assert gv.grad(lambda a: least(a).fun)(2.0) == pytest.approx(-2 * (x - 2.0), rel=1e-6)
+
+
+def test_a_minimum_at_a_bound_is_refused():
+    with pytest.raises(NotDifferentiableError, match="at a bound"):
+        gv.grad(lambda a: optimize.minimize_scalar(lambda x: a * x, bounds=(0, 1)).x)(1.0)
+
+
+def test_no_root_is_an_error():
+    with pytest.raises(ConvergenceError, match="no root"):
+        gv.grad(lambda a: optimize.root_scalar(lambda x: x * x + a, x0=1.0, x1=2.0, maxiter=5).root)(1.0)
