@@ -61,11 +61,11 @@ def test_no_nan_from_where_the_tangent_is_zero():
 def test_a_complex_tangent_written_into_real_numbers():
     """NumPy warns of the value, if it writes any; the tangent of what it keeps is real. (A warning is an error here.)"""
 
-    def f(x, z):
-        x = x.copy()
+    def f(xz):
+        x, z = xz[0].copy(), xz[1]
         x[x > 10] = z * 1.0  # nowhere
         return np.sum(np.sin(x)) + np.sum(np.real(z))
 
     x, z = np.ones((2, 3)), np.array([1.0 + 2.0j])
-    for got, want in zip(gv.jacobian(f, (0, 1), mode="forward")(x, z), (np.cos(x), [1.0]), strict=True):
+    for got, want in zip(gv.jacobian(f, mode="forward")((x, z)), (np.cos(x), [1.0]), strict=True):
         np.testing.assert_allclose(got, want)
