@@ -163,9 +163,9 @@ def nquad(func: Callable[..., Any], ranges: Any, args: Any = None, opts: Any = N
             return func(*later, *args)
         limits: Any = ranges[k - 1]
         chosen: Any = several[k - 1]
-        low, high = limits(*later, *args) if callable(limits) else limits
+        ends: Any = limits(*later, *args) if callable(limits) else limits
         chosen = chosen(*later, *args) if callable(chosen) else chosen or {}
-        value, error, *_ = quad(lambda x: over(k - 1, (x, *later)), low, high, **chosen)
+        value, error, *_ = quad(lambda x: over(k - 1, (x, *later)), *ends, **chosen)
         errors[0] = max(errors[0], error)
         return value
 
