@@ -49,8 +49,8 @@ def solve_ivp(
     >>> import numpy as np, gradviz as gv
     >>> from gradviz.scipy import integrate
     >>> decay = lambda k: integrate.solve_ivp(lambda t, y: -k * y, (0, 1), [1.0], rtol=1e-8).y[0, -1]
-    >>> round(gv.grad(decay)(1.0) + np.exp(-1.0), 6)
-    0.0
+    >>> round(gv.grad(decay)(1.0), 4)
+    -0.3679
     """
     given = args if isinstance(args, tuple) else () if args is None else (args,)
     parameters = Parameters((fun,), (given, t_span, y0, t_eval))
