@@ -204,7 +204,7 @@ def describe(step: Step, site: str) -> Line:
     (node,) = step.nodes
     kind = {guard: "guard", full: "fill", put: "write", product: "product"}.get(node.function, "NumPy")
     if node.loop is not None:
-        kind = "loop in Python"
+        kind = "loop"
     metas = [v.meta for v in (*node.inputs, *node.outputs) if isinstance(v.meta, Meta)]
     shape = node.outputs[0].meta.shape if isinstance(node.outputs[0].meta, Meta) else ()
     return Line(kind, members([node]), " × ".join(map(str, shape)) or "numbers", 1, sum(m.nbytes for m in metas), site)

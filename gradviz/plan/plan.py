@@ -12,52 +12,22 @@ from gradviz.plan.device.frame import DeviceFrame
 from gradviz.plan.device.machine import machine_of
 from gradviz.plan.device.numbers import split
 from gradviz.plan.explain import Explanation, Memory, explain, memory
-from gradviz.plan.fuse.fuse import fuse
-from gradviz.plan.fuse.views import Places
-from gradviz.plan.program.operation import Meta, Slot
 from gradviz.plan.program.program import Program
-from gradviz.plan.run.place import Placement, is_whole
+from gradviz.plan.run.prepare import prepare
 from gradviz.plan.run.run import Frame
 from gradviz.plan.simplify.batch import batch
-from gradviz.plan.simplify.block import Block, Node, read
+from gradviz.plan.simplify.block import Block, read
 from gradviz.plan.simplify.products import products
 from gradviz.plan.simplify.simplify import simplify
 from gradviz.record.current import current_recorder
-
-
-def copy_results(block: Block, layouts: Sequence[str], overwritten: frozenset[int]) -> None:
-    """Copy results that are parts of other arrays, or inputs that are written into, as soon as they are there.
-
-    Such a copy can be part of a kernel, and what it was taken from may be overwritten afterwards.
-    """
-    places = Places()
-    places.arrive(block.inputs, layouts)
-    for node in block.nodes:
-        places.look(node)
-    inputs = set(block.inputs)
-    given = {block.inputs[n] for n in overwritten}
-    copies: dict[Any, list[Node]] = {}
-    instead: dict[Any, Any] = {}
-    for v in dict.fromkeys(block.results):
-        if v.is_constant or not isinstance(v.meta, Meta) or v.meta.kind != "array":
-            continue
-        part = v.maker is not None and (not is_whole(v, places) or places[v].root in inputs)
-        if v in given or part:
-            node = Node(np.copy, (Slot(0),), (), [v], [v.meta], v.maker.site if v.maker else None)
-            copies.setdefault(v.maker, []).append(node)
-            instead[v] = node.out
-    block.results = [instead.get(v, v) for v in block.results]
-    block.nodes = copies.get(None, []) + [n for node in block.nodes for n in (node, *copies.get(node, ()))]
 
 
 class OfNumbers:
     """The part of a device's plan that the host runs before it."""
 
     def __init__(self, block: Block) -> None:
-        steps, places = fuse(block)
-        placement = Placement(block, steps, places, frozenset(), {})
         self.block = block
-        self.frame = Frame(block, steps, placement)
+        self.frame = Frame(prepare(block, ()))
         self.lock = Lock()
 
     def run(self, values: Sequence[Any]) -> list[Any]:
@@ -107,9 +77,8 @@ class Plan:
         if self.machine is not None:
             host, self.block = split(self.block)
             self.of_numbers = OfNumbers(host) if host.nodes else None
-        copy_results(self.block, layouts, donated | {n for n, _ in written})
-        self.steps, places = fuse(self.block, layouts)
-        self.placement = Placement(self.block, self.steps, places, donated, dict(written))
+        self.prepared = prepare(self.block, layouts, donated, dict(written))
+        self.block, self.steps, self.placement, _ = self.prepared
         self.frames: list[Any] = [self._frame()]
         self.compile_ns = self.frames[0].compile_ns
         self.calls, self.sites, self.compared = calls, sites, compared
@@ -135,7 +104,7 @@ class Plan:
     def _frame(self) -> Any:
         """The memory of one call, and what runs in it."""
         if self.machine is None:
-            return Frame(self.block, self.steps, self.placement)
+            return Frame(self.prepared)
         return DeviceFrame(self.block, self.steps, self.placement, self.machine)
 
     def explain(self, line: Callable[[int], str] = str) -> Explanation:

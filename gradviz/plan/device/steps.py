@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.plan.device.calls import REFUSALS, on_device, scatter
+from gradviz.plan.device.loops import run_in_python
 from gradviz.plan.device.machine import Machine
 from gradviz.plan.device.slots import Env, Queued, Slots
 from gradviz.plan.fuse.fuse import Step
@@ -17,7 +18,7 @@ from gradviz.plan.kernels.entries import FIRST_ADDRESS, columns
 from gradviz.plan.program.operation import Meta, Operation, add_at, filled, guard, put
 from gradviz.plan.program.program import checked
 from gradviz.plan.run.place import Placement, takes_out
-from gradviz.plan.run.run import run_in_python, title
+from gradviz.plan.run.run import title
 from gradviz.plan.simplify.algebra import full
 from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, rename
 from gradviz.plan.simplify.products import product

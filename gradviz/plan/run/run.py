@@ -24,10 +24,12 @@ from gradviz.plan.program.operation import Meta, Operation, Slot, add_at, filled
 from gradviz.plan.program.program import checked
 from gradviz.plan.run import entry
 from gradviz.plan.run.entry import CONSTANT, INPUT, ITEM, MADE, NUMBER
-from gradviz.plan.run.place import Placement, takes_out
+from gradviz.plan.run.place import takes_out
+from gradviz.plan.run.prepare import Prepared
 from gradviz.plan.run.table import FIXED, Spot, Table
+from gradviz.plan.run.turns import Turns
 from gradviz.plan.simplify.algebra import full
-from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, run_loop
+from gradviz.plan.simplify.block import Node, Value, inputs_of
 from gradviz.plan.simplify.products import product
 
 ndarray = np.ndarray
@@ -50,8 +52,9 @@ ADDRESS = "word_at(id({name}) + 16).value" if QUICK else "{name}.__array_interfa
 class Frame:
     """The memory of one call of a plan, and the function that runs it."""
 
-    def __init__(self, block: Block, steps: list[Step], placement: Placement) -> None:
-        self.block, self.placement = block, placement
+    def __init__(self, prepared: Prepared) -> None:
+        self.block, self.steps, self.placement, self.insides = prepared
+        block, placement = self.block, self.placement
         self.places = placement.places
         raw = np.empty(placement.arena_nbytes + 64, np.uint8)
         self.arena = raw[-address(raw) % 64 :][: max(placement.arena_nbytes, 1)]
@@ -61,8 +64,7 @@ class Frame:
         self.writer = Writer(self)
         self.compile_ns = 0
         self.scratch_nbytes = 0
-        self.steps = steps
-        for step in steps:
+        for step in self.steps:
             self.writer.begin()
             self.writer.step(step)
         self.run: Callable[[Sequence[Any]], list[Any]] = self.writer.function()
@@ -203,12 +205,12 @@ class Writer:
             self.product(node)
         else:
             self.table.needs_python()
-            self.with_numpy(node)
+            self.with_numpy(step, node)
 
-    def with_numpy(self, node: Node) -> None:
+    def with_numpy(self, step: Step, node: Node) -> None:
         """A step of which no part runs without Python."""
         if node.loop is not None:
-            self.loop(node)
+            self.loop(step)
         elif node.function is guard:
             check = partial(checked, Operation(0, guard, node.args, (), None, ()))
             self.lines.append(f"{self.bind(check)}([{self.value(node.inputs[0])}])")
@@ -372,11 +374,14 @@ class Writer:
             return f"a{home.at} + {place.offset}"
         return f"{self.address_of(place.root)} + {place.offset}"
 
-    def loop(self, node: Node) -> None:
+    def loop(self, step: Step) -> None:
         """A loop that no kernel can do, iteration by iteration."""
-        outer = sorted({v for v in inputs_of(node) if not v.is_constant and v.moving is None}, key=id)
-        run = self.bind(partial(run_in_python, node, outer))
-        self.keep(node.outputs, f"{run}([{', '.join(self.value(v) for v in outer)}])")
+        inside, prepared = self.frame.insides[step]
+        frame = Frame(prepared)
+        turns = Turns(inside, frame.placement, frame.run)
+        self.frame.compile_ns += frame.compile_ns
+        self.frame.scratch_nbytes += frame.placement.arena_nbytes + frame.scratch_nbytes + turns.nbytes
+        self.keep(inside.node.outputs, f"{self.bind(turns)}([{', '.join(self.value(v) for v in turns.reads)}])")
 
     def kernels(self, step: Step) -> None:
         """The kernels of a step, each with all the memory it is run on."""
@@ -587,11 +592,3 @@ def flat(template: Any) -> Any:
         return
     for part in template:
         yield from flat(part)
-
-
-def run_in_python(node: Node, outer: list[Value], values: Sequence[Any]) -> list[Any]:
-    """Run a loop node by node."""
-    assert node.loop is not None
-    env: dict[Any, Any] = dict(zip(outer, values, strict=True))
-    run_loop(node, node.loop, env)
-    return [env[v] for v in node.outputs]
