@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
     Attributes
     ----------
-    kind : kernel, product, NumPy, loop in Python, fill, write, guard
+    kind : kernel, product, NumPy, loop, fill, write, guard
     what : the functions in it, a loop with its count
     where : the shape it runs over
     jobs : how often it runs side by side

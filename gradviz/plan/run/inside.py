@@ -21,6 +21,7 @@ INTEGER = Meta((), np.dtype(int), "weak")
 class Entry(NamedTuple):
     """What is taken from an array at a place that moves: ``function(array, index)`` with integers in the slots of ``index``."""
 
+    meta: Meta
     function: Any
     array: Value
     index: Any
@@ -102,7 +103,7 @@ class Inside:
         if node.function in (take, take_number) and self.is_entry(node):
             array, *integers = node.inputs
             self.instead[node.out] = self.moves(
-                Entry(node.function, array, node.args[1], tuple(integers)), node.out.meta
+                Entry(node.out.meta, node.function, array, node.args[1], tuple(integers)), node.out.meta
             )
             return None
         return self.copied(node)

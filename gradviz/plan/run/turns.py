@@ -97,7 +97,11 @@ class Turns:
         if isinstance(what, Value):
             return indices
         array = settled(look(what.array, env), "C")
-        return [what.function(array, index) for index in indices]
+        entries = [what.function(array, index) for index in indices]
+        # one entry of an array is a number to NumPy, also where the program had an array without axes
+        return (
+            [np.asarray(entry) for entry in entries] if what.meta.kind == "array" and not what.meta.shape else entries
+        )
 
 
 def look(value: Value, env: dict[Value, Any]) -> Any:
