@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradviz.plan.device.loops import run_nodes
 from gradviz.plan.program.operation import Meta, guard
 from gradviz.plan.simplify.algebra import full
-from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, made_in, rename, run_nodes
+from gradviz.plan.simplify.block import Block, Node, Value, inputs_of, made_in, rename
 
 MOST_NBYTES = 1 << 26  # of a constant that a plan holds
 
