@@ -43,7 +43,7 @@ def prepare(
     for step in steps:
         if not step.jobs and step.nodes[0].loop is not None:
             inside = Inside(step.nodes[0], places)
-            insides[step] = inside, prepare(products(inside.block), inside.layouts, written=inside.written)
+            insides[step] = inside, prepare(products(inside.block, always=True), inside.layouts, written=inside.written)
     return Prepared(block, steps, Placement(block, steps, places, donated, written), insides)
 
 

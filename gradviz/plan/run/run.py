@@ -378,7 +378,7 @@ class Writer:
         """A loop that no kernel can do, iteration by iteration."""
         inside, prepared = self.frame.insides[step]
         frame = Frame(prepared)
-        turns = Turns(inside, frame.placement, frame.run)
+        turns = Turns(inside, frame)
         self.frame.compile_ns += frame.compile_ns
         self.frame.scratch_nbytes += frame.placement.arena_nbytes + frame.scratch_nbytes + turns.nbytes
         self.keep(inside.node.outputs, f"{self.bind(turns)}([{', '.join(self.value(v) for v in turns.reads)}])")
@@ -443,18 +443,33 @@ class Writer:
                 head.append(f"a = {ADDRESS.format(name=f'inputs[{n}]')}")
                 head += [f"{self.bind(table)}[{place}] = a + {offset}" for table, place, offset in places]
         outs = f"[{', '.join(runs(once_each([self.result(v) for v in frame.placement.handed])))}]"
-        back = [
-            f"np.copyto({f'given{n}' if n in frame.places.copied else f'inputs[{n}]'}, {self.value(v)})"
-            for n, v in frame.placement.written.items()
-            if frame.placement.home(v)[:2] != ("donated", n) or frame.places[v].root is not v
-        ]
+        back = [self.copied_back(n, v) for n, v in frame.placement.written.items() if not self.is_back(n, v)]
         tail = [f"outs = {outs}", *back, "return outs"] if back else [f"return {outs}"]
-        if back or frame.places.copied:
+        if frame.places.copied:
             self.table.needs_python()
         self.head, self.tail = head, tail
         self.source = "\n    ".join([*head, *self.lines, *tail])
         exec(f"def run(inputs):\n    {self.source}", self.space)  # noqa: S102 - the text is made of names of ours alone
         return self.space["run"]
+
+    def is_back(self, n: int, value: Value) -> bool:
+        """Whether a value that is written into an input was computed there."""
+        return self.frame.placement.home(value)[:2] == ("donated", n) and self.frame.places[value].root is value
+
+    def copied_back(self, n: int, value: Value) -> str:
+        """Source text for the copy of a value into an input."""
+        frame = self.frame
+        place, meta = frame.places[value], frame.block.inputs[n].meta
+        same = (value.meta.dtype, value.meta.shape) == (meta.dtype, meta.shape)
+        if (
+            same
+            and is_contiguous(value.meta, place.strides)
+            and is_contiguous(meta, frame.places[frame.block.inputs[n]].strides)
+        ):
+            self.table.copy(Spot(n, 0), self.spot(place.root, place.offset), meta.nbytes)
+        else:
+            self.table.needs_python()
+        return f"np.copyto({f'given{n}' if n in frame.places.copied else f'inputs[{n}]'}, {self.value(value)})"
 
     def watched_function(self, steps: list[Step]) -> Any:
         """The same function, telling ``note(step, start, end, arrays read, arrays made)`` after each step."""

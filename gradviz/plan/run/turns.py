@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from gradviz.plan.program.operation import filled
 from gradviz.plan.run.inside import Entry, Inside, is_array, reads, start
-from gradviz.plan.run.place import Placement
+from gradviz.plan.run.turns_table import TurnsTable, table_of
 from gradviz.plan.simplify.block import Value
 
 ndarray = np.ndarray
@@ -25,20 +25,21 @@ class Turns:
     nbytes : what it holds besides the memory of the inside: what is handed on
     """
 
-    def __init__(self, inside: Inside, placement: Placement, run: Callable[[Sequence[Any]], list[Any]]) -> None:
+    def __init__(self, inside: Inside, frame: Any) -> None:
         assert inside.node.loop is not None
-        self.inside, self.run, self.count = inside, run, inside.node.loop.count
+        self.inside, self.frame, self.count = inside, frame, inside.node.loop.count
         self.reads = reads(inside)
         self.buffers = [
             np.empty(c.inside.meta.shape, c.inside.meta.dtype) if is_array(c.inside) else None for c in inside.carried
         ]
         self.nbytes = sum(b.nbytes for b in self.buffers if b is not None)
         self.written = set(inside.written.values())
-        handed = [k for k in range(len(placement.block.results)) if k not in self.written]
+        handed = [k for k in range(len(frame.block.results)) if k not in self.written]
         place = {k: n for n, k in enumerate(handed)}
         self.handed_on = [(n, place[n]) for n, buffer in enumerate(self.buffers) if buffer is None]
         self.numbers = [(n, place[k], many) for n, (k, many) in enumerate(inside.kept) if k in place]
         self.indices = [self.indices_of(what, {}) if self.is_known(what) else None for what in inside.moving]
+        self.table = table_of(inside, frame, self.count, self.indices)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """The results of the loop, in memory of their own."""
@@ -50,11 +51,38 @@ class Turns:
                 buffer[...] = state[n]
                 state[n] = buffer
         made = [self.room(v, many) for v, (_, many) in zip(inside.node.outputs, inside.kept, strict=True)]
+        if self.table is not None:
+            self.directly(self.table, fixed, state, made, env)
+        else:
+            self.by_python(fixed, state, made, env)
+        return made
+
+    def directly(
+        self, table: TurnsTable, fixed: list[Any], state: list[Any], made: list[Any], env: dict[Value, Any]
+    ) -> None:
+        """All turns without Python."""
+        for n, place in enumerate(table.states):
+            if place is not None:
+                place[()] = state[n]
+                state[n] = place
+        arrays = [settled(look(what.array, env), "C") for what in self.inside.moving if isinstance(what, Entry)]
+        moving = [address(array) + offset for array, offset in zip(arrays, table.offsets, strict=True)]
+        stacks = [made[k] for k, (number, _) in enumerate(self.inside.kept) if number in self.written]
+        stacks += [made[k] for k, _, many in self.numbers if many]
+        table.run(*map(address, fixed), *map(address, state), *moving, *map(address, stacks))
+        for k, place in enumerate(table.lasts):
+            if place is not None:
+                value = place[()]
+                made[k] = value.item() if self.inside.node.outputs[k].meta.kind == "weak" else value
+
+    def by_python(self, fixed: list[Any], state: list[Any], made: list[Any], env: dict[Value, Any]) -> None:
+        """Turn by turn."""
+        inside = self.inside
         columns = [self.column(what, indices, env) for what, indices in zip(inside.moving, self.indices, strict=True)]
         for k, (number, many) in enumerate(inside.kept):
             if number in self.written:
                 columns.append(rows(made[k]) if many else repeat(made[k], self.count))
-        run, handed_on, numbers = self.run, self.handed_on, self.numbers
+        run, handed_on, numbers = self.frame.run, self.handed_on, self.numbers
         for turn, moves in enumerate(zip(*columns, strict=True) if columns else repeat((), self.count)):
             outs = run([*fixed, *state, *moves])
             for n, place in handed_on:
@@ -64,7 +92,6 @@ class Turns:
                     made[n][turn] = outs[place]
                 else:
                     made[n] = outs[place]
-        return made
 
     def room(self, value: Value, many: bool) -> Any:
         """Memory for a result of the loop; None for a number of the last iteration."""
@@ -102,6 +129,10 @@ class Turns:
         return (
             [np.asarray(entry) for entry in entries] if what.meta.kind == "array" and not what.meta.shape else entries
         )
+
+
+def address(array: Any) -> int:
+    return array.__array_interface__["data"][0]
 
 
 def look(value: Value, env: dict[Value, Any]) -> Any:

@@ -25,11 +25,13 @@ def turned(x: Any, way: str) -> Any:
     return x if way == "N" else x.T if way == "T" else x.conj().T
 
 
-def products(block: Block) -> Block:
-    """The same block with products that take over what was done to their operands."""
+def products(block: Block, always: bool = False) -> Block:
+    """The same block with products that take over what was done to their operands; ``always`` also where that is nothing."""
+    if always:
+        with_matrices(block)
     if not any(map(is_product, block.nodes)):
         return block
-    taking = Taking(readers(block.nodes), set(block.results))
+    taking = Taking(readers(block.nodes), set(block.results), always)
     nodes: list[Node] = []
     instead: dict[Value, Value] = {}
     for node in block.nodes:
@@ -54,11 +56,35 @@ def is_product(node: Node) -> bool:
     return same and len(x.shape) == 2 == len(y.shape) and 0 not in (*x.shape, *y.shape)
 
 
-class Taking:
-    """Takes over what is done to the operands of products, where nobody else wants it done."""
+def with_matrices(block: Block) -> None:
+    """Let vectors in products be matrices of one row or column."""
+    nodes: list[Node] = []
+    instead: dict[Value, Value] = {}
+    for node in block.nodes:
+        rename(node, instead)
+        shapes = [v.meta.shape for v in node.inputs] if node.function is np.matmul and not node.kwargs else []
+        if sorted(map(len, shapes)) != [1, 2]:
+            nodes.append(node)
+            continue
+        full = [s if len(s) == 2 else (1, *s) if k == 0 else (*s, 1) for k, s in enumerate(shapes)]
+        for k, (v, shape) in enumerate(zip(node.inputs, full, strict=True)):
+            if v.meta.shape != shape:
+                nodes.append(Node(np.reshape, (Slot(0), shape), (), [v], [v.meta._replace(shape=shape)], node.site))
+                node.inputs[k] = nodes[-1].out
+        meta = node.out.meta
+        matrix = meta._replace(shape=(full[0][0], full[1][1]))
+        made = Node(np.matmul, node.args, (), node.inputs, [matrix], node.site)
+        nodes += [made, Node(np.reshape, (Slot(0), meta.shape), (), [made.out], [meta], node.site)]
+        instead[node.out] = nodes[-1].out
+    block.nodes = nodes
+    block.results = [instead.get(v, v) for v in block.results]
 
-    def __init__(self, readers: dict[Value, list[Node]], results: set[Value]) -> None:
-        self.readers, self.results = readers, results
+
+class Taking:
+    """Takes over what is done to the operands of products, where nobody else wants it done; ``always`` makes each a call of BLAS."""
+
+    def __init__(self, readers: dict[Value, list[Node]], results: set[Value], always: bool) -> None:
+        self.readers, self.results, self.always = readers, results, always
 
     def product(self, node: Node) -> list[Node]:
         """Nodes in the place of a product; none if there is nothing to take over."""
@@ -72,7 +98,7 @@ class Taking:
             alpha = alpha * factor
             operands.append(v)
             ways.append("C" if transposed and conjugated else "T" if transposed else "N")
-        if alpha == 1 and "C" not in ways:
+        if alpha == 1 and "C" not in ways and not self.always:
             return []
         self.emit(nodes, product, (Slot(0), Slot(1), alpha, *ways), operands, node.out.meta)
         nodes[-1].site = node.site
