@@ -10,7 +10,7 @@ from typing import Any
 
 from gradviz.plan.program.operation import Meta, guard
 from gradviz.plan.simplify.algebra import RULES, folded, key_of
-from gradviz.plan.simplify.block import Block, Carried, Loop, Node, Value, inputs_of, made_in
+from gradviz.plan.simplify.block import Block, Carried, Loop, Node, Value, inputs_of, made_in, rename
 from gradviz.plan.simplify.guards import has_guard
 
 HOISTED_NBYTES = 1 << 24  # what leaves a loop stays alive during it
@@ -112,11 +112,10 @@ class Simplifying:
         for c in loop.carried:
             c.next = self.seen(c.next)
         loop.results = [(self.seen(v), many) for v, many in loop.results]
-        still = [c for c in loop.carried if c.next is not c.inside]
-        for c in loop.carried:
-            if c.next is c.inside:
-                self.instead[c.inside] = c.first
-        loop.carried = still
+        unchanged = {c.inside: c.first for c in loop.carried if c.next is c.inside}
+        loop.carried = [c for c in loop.carried if c.next is not c.inside]
+        rename(node, unchanged)  # what is taken out of the loop below must not read what is no longer there
+        self.instead.update(unchanged)
         kept += hoisted(node)
         inside = made_in(node)
         for made, (value, many) in zip(node.outputs, loop.results, strict=True):

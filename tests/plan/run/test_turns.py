@@ -9,6 +9,7 @@ import pytest
 
 import gradviz as gv
 from tests.plan.agree import disagreement
+from tests.plan.run import random_turns
 
 rng = np.random.default_rng(0)
 W, V = rng.normal(size=(5, 5)) / 3, rng.normal(size=(5, 3))
@@ -160,3 +161,14 @@ def kept_rows(w: Any, v: Any, x: Any) -> Any:
         h = np.tanh(w @ h + v @ row)
         states.append(h)
     return np.stack(states), h
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_turns(seed: int) -> None:
+    source, f = random_turns.program(seed)
+    calls = random_turns.arguments(seed)
+    gradient = gv.value_and_grad(f, (0, 1))
+    assert disagreement(gradient, calls, 1e-7) is None, source
+    if seed % 4 == 0:
+        along = lambda w, x: gv.hvp(lambda w: f(w, x), (w,), (np.cos(w),))  # noqa: E731
+        assert disagreement(along, calls, 1e-6) is None, source
