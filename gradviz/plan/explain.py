@@ -14,6 +14,7 @@ from gradviz.plan.fuse.fuse import Step
 from gradviz.plan.kernels.work import moved
 from gradviz.plan.program.operation import Meta, guard, put, take
 from gradviz.plan.run.place import Placement
+from gradviz.plan.run.prepare import Prepared
 from gradviz.plan.run.run import members
 from gradviz.plan.simplify.algebra import full
 from gradviz.plan.simplify.block import Node
@@ -149,12 +150,30 @@ def explain(plan: Plan, line: Callable[[int], str]) -> Explanation:
         f"{count_text(len(lines), 'step')} ({count}) for {captured} rows of {plan.calls} captured calls; "
         f"kernels compiled in {plan.compile_ns / 1e6:.3g} ms"
     )
-    copies = [(c.nbytes, c.reason, place(c.site)) for c in plan.placement.copies]
+    copies = copies_of(plan.prepared, place)
     if plan.machine is None:
         return Explanation(lines, copies, memory(plan), head)
     launches = count_text(max(frame.launches for frame in plan.frames), "launch", "launches")
     where = f"{plan.machine.name}{', simulated' if plan.machine.simulated else ''}"
     return Explanation(lines, copies, memory(plan), f"on {where}, {launches}: {head}", waits=waits(plan, place))
+
+
+def copies_of(prepared: Prepared, place: Callable[[int | None], str]) -> list[tuple[int, str, str]]:
+    """The copies that are left, those in the turns of loops included."""
+    found = [(c.nbytes, c.reason, place(c.site)) for c in prepared.placement.copies]
+    for step, (inside, turn) in prepared.insides.items():
+        assert inside.node.loop is not None
+        count, site = inside.node.loop.count, place(step.site)
+        each = copies_of(turn, place)
+        for n in turn.placement.copied_back():
+            reason = (
+                "handed on, and computed where it is kept"
+                if n < len(turn.block.inputs) - inside.rows
+                else "kept, and handed on"
+            )
+            each.append((turn.block.inputs[n].meta.nbytes, reason, site))
+        found += [(nbytes * count, f"{reason}, in each of {count} turns", where) for nbytes, reason, where in each]
+    return found
 
 
 def waits(plan: Plan, place: Callable[[int | None], str]) -> list[tuple[str, str]]:

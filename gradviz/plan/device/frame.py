@@ -34,11 +34,7 @@ class DeviceFrame(Steps):
         super().__init__(block, steps, placement, machine)
         self.stream: Any = None
         self.results = [self._result(v) for v in placement.handed]
-        self.back = [
-            (n, self.slot(v))
-            for n, v in placement.written.items()
-            if placement.home(v)[:2] != ("donated", n) or self.places[v].root is not v
-        ]
+        self.back = [(n, self.slot(placement.written[n])) for n in placement.copied_back()]
         self.words.settle(machine)
         self.segments: list[Task] = []
         self.program = self._joined()

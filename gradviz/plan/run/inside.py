@@ -41,7 +41,9 @@ class Inside:
     outer : what is read from outside, and stays
     carried : what each iteration hands to the next
     moving : what moves: entries of arrays, and integers
-    kept : for each result of the loop its number among the results of the block, and whether it is kept of all iterations
+    rows : how many of the inputs are places for what is kept
+    kept : for each result of the loop its number among the results of the block, and whether it is kept of all iterations; an array
+        that was handed on at last has the number of what is handed on, and no place of its own
     """
 
     def __init__(self, node: Node, places: Places) -> None:
@@ -54,15 +56,23 @@ class Inside:
         self.moving: list[Entry | Value] = []
         self.moved: list[Value] = []  # the inputs of the block that stand for what moves
         nodes = [made for inner in loop.nodes if (made := self.taken_over(inner)) is not None]
-        results = [self.inside(c.next) for c in loop.carried] + [self.inside(v) for v, _ in loop.results]
         carried = [self.instead[c.inside] for c in loop.carried]
-        kept = {len(carried) + k: Value(v.meta) for k, (v, _) in enumerate(loop.results) if is_array(v)}
+        results = [self.inside(c.next) for c in loop.carried]
+        kept: dict[int, Value] = {}  # places, by the number of the result
+        self.kept: list[tuple[int, bool]] = []
+        for v, many in loop.results:
+            at_last = next((n for n, c in enumerate(loop.carried) if c.next is v and is_array(v) and not many), None)
+            self.kept.append((len(results) if at_last is None else at_last, many))
+            if at_last is None:
+                if is_array(v):
+                    kept[len(results)] = Value(v.meta)
+                results.append(self.inside(v))
         fixed = [self.instead[v] for v in self.outer]
         self.block = Block([*fixed, *carried, *self.moved, *kept.values()], nodes, results)
+        self.rows = len(kept)
         number = {v: n for n, v in enumerate(self.block.inputs)}
         self.written = {number[v]: k for k, v in enumerate(carried) if is_array(v)}
         self.written.update({number[v]: k for k, v in kept.items()})
-        self.kept = [(len(carried) + k, many) for k, (_, many) in enumerate(loop.results)]
         self.layouts = [self.layout(v) for v in self.outer]
         self.layouts += ["C"] * len(carried) + [entry_layout(m) for m in self.moving] + ["C"] * len(kept)
 
@@ -74,6 +84,14 @@ class Inside:
         turned = meta._replace(shape=meta.shape[::-1])
         strides = self.places[value].strides
         return "F" if is_contiguous(turned, strides[::-1]) and not is_contiguous(meta, strides) else "C"
+
+    def called(self, n: int) -> str:
+        """What an input of the block is called in reasons for copies."""
+        if n < len(self.outer):
+            return "an array from outside the loop"
+        if n < len(self.outer) + len(self.carried):
+            return "what the turn before handed on"
+        return "an entry that moves" if n < len(self.block.inputs) - self.rows else "a row that is kept"
 
     # values of the block for those of the program
 

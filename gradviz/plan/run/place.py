@@ -6,6 +6,7 @@ entered in `Placement.copies` with the reason that forces it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,13 +53,21 @@ class Placement:
     homes : where each value that owns memory lives
     arena_nbytes : size of the arena
     copies : the copies that are left, with the reason for each
+    called : what an input is called in reasons
     taken : inputs whose memory is used again, and for which result
     written : results that the function has written into an input: number of the input -> value
     """
 
     def __init__(
-        self, block: Block, steps: list[Step], places: Places, donated: frozenset[int], written: dict[int, int]
+        self,
+        block: Block,
+        steps: list[Step],
+        places: Places,
+        donated: frozenset[int],
+        written: dict[int, int],
+        called: Callable[[int], str] = "input {}".format,
     ) -> None:
+        self.called = called
         self.block, self.steps, self.places = block, steps, places
         self.written = {n: block.results[k] for n, k in written.items()}
         back = set(written.values())
@@ -145,6 +154,12 @@ class Placement:
         if root.is_constant:
             return Home("constant", 0)
         return self.homes[root]
+
+    def copied_back(self) -> list[int]:
+        """The inputs that are written into by a copy at the end, as their new value was computed elsewhere."""
+        return [
+            n for n, v in self.written.items() if self.home(v)[:2] != ("donated", n) or self.places[v].root is not v
+        ]
 
     # how long
 
@@ -307,7 +322,7 @@ class Placement:
         if root in self.input_number:
             n = self.input_number[root]
             free = root in self.donated or n in self.written
-            return f"input {n} is the caller's (donate it)" if not free else f"input {n} is read later"
+            return f"{self.called(n)} is the caller's (donate it)" if not free else f"{self.called(n)} is read later"
         if root in {self.places[v].root for v in self.block.results}:
             return "returned as it was before the write"
         if self.until.get(root, 0) > number:

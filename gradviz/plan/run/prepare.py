@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,11 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    block: Block, layouts: Sequence[str], donated: frozenset[int] = frozenset(), written: dict[int, int] | None = None
+    block: Block,
+    layouts: Sequence[str],
+    donated: frozenset[int] = frozenset(),
+    written: dict[int, int] | None = None,
+    called: Callable[[int], str] = "input {}".format,
 ) -> Prepared:
     """Make a block ready.
 
@@ -35,6 +39,7 @@ def prepare(
     layouts : how the entries of each input follow each other
     donated : inputs that may be overwritten
     written : inputs that the block writes into, each with the number of the result that it becomes
+    called : what an input is called in reasons for copies
     """
     written = written or {}
     copy_results(block, layouts, donated | written.keys())
@@ -43,8 +48,9 @@ def prepare(
     for step in steps:
         if not step.jobs and step.nodes[0].loop is not None:
             inside = Inside(step.nodes[0], places)
-            insides[step] = inside, prepare(products(inside.block, always=True), inside.layouts, written=inside.written)
-    return Prepared(block, steps, Placement(block, steps, places, donated, written), insides)
+            turn = products(inside.block, always=True)
+            insides[step] = inside, prepare(turn, inside.layouts, written=inside.written, called=inside.called)
+    return Prepared(block, steps, Placement(block, steps, places, donated, written, called), insides)
 
 
 def copy_results(block: Block, layouts: Sequence[str], overwritten: frozenset[int]) -> None:

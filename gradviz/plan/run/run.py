@@ -443,7 +443,7 @@ class Writer:
                 head.append(f"a = {ADDRESS.format(name=f'inputs[{n}]')}")
                 head += [f"{self.bind(table)}[{place}] = a + {offset}" for table, place, offset in places]
         outs = f"[{', '.join(runs(once_each([self.result(v) for v in frame.placement.handed])))}]"
-        back = [self.copied_back(n, v) for n, v in frame.placement.written.items() if not self.is_back(n, v)]
+        back = [self.copied_back(n, frame.placement.written[n]) for n in frame.placement.copied_back()]
         tail = [f"outs = {outs}", *back, "return outs"] if back else [f"return {outs}"]
         if frame.places.copied:
             self.table.needs_python()
@@ -451,10 +451,6 @@ class Writer:
         self.source = "\n    ".join([*head, *self.lines, *tail])
         exec(f"def run(inputs):\n    {self.source}", self.space)  # noqa: S102 - the text is made of names of ours alone
         return self.space["run"]
-
-    def is_back(self, n: int, value: Value) -> bool:
-        """Whether a value that is written into an input was computed there."""
-        return self.frame.placement.home(value)[:2] == ("donated", n) and self.frame.places[value].root is value
 
     def copied_back(self, n: int, value: Value) -> str:
         """Source text for the copy of a value into an input."""

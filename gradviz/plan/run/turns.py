@@ -37,6 +37,10 @@ class Turns:
         handed = [k for k in range(len(frame.block.results)) if k not in self.written]
         place = {k: n for n, k in enumerate(handed)}
         self.handed_on = [(n, place[n]) for n, buffer in enumerate(self.buffers) if buffer is None]
+        self.finals = [(n, k) for n, (k, _) in enumerate(inside.kept) if k < len(self.buffers)]
+        self.stacked = [
+            (n, many) for n, (k, many) in enumerate(inside.kept) if k in self.written and k >= len(self.buffers)
+        ]
         self.numbers = [(n, place[k], many) for n, (k, many) in enumerate(inside.kept) if k in place]
         self.indices = [self.indices_of(what, {}) if self.is_known(what) else None for what in inside.moving]
         self.table = table_of(inside, frame, self.count, self.indices)
@@ -50,11 +54,13 @@ class Turns:
             if buffer is not None:
                 buffer[...] = state[n]
                 state[n] = buffer
-        made = [self.room(v, many) for v, (_, many) in zip(inside.node.outputs, inside.kept, strict=True)]
+        made = [self.room(v, *kept) for v, kept in zip(inside.node.outputs, inside.kept, strict=True)]
         if self.table is not None:
             self.directly(self.table, fixed, state, made, env)
         else:
             self.by_python(fixed, state, made, env)
+        for n, k in self.finals:
+            made[n] = state[k].copy()
         return made
 
     def directly(
@@ -67,7 +73,7 @@ class Turns:
                 state[n] = place
         arrays = [settled(look(what.array, env), "C") for what in self.inside.moving if isinstance(what, Entry)]
         moving = [address(array) + offset for array, offset in zip(arrays, table.offsets, strict=True)]
-        stacks = [made[k] for k, (number, _) in enumerate(self.inside.kept) if number in self.written]
+        stacks = [made[n] for n, _ in self.stacked]
         stacks += [made[k] for k, _, many in self.numbers if many]
         table.run(*map(address, fixed), *map(address, state), *moving, *map(address, stacks))
         for k, place in enumerate(table.lasts):
@@ -79,9 +85,7 @@ class Turns:
         """Turn by turn."""
         inside = self.inside
         columns = [self.column(what, indices, env) for what, indices in zip(inside.moving, self.indices, strict=True)]
-        for k, (number, many) in enumerate(inside.kept):
-            if number in self.written:
-                columns.append(rows(made[k]) if many else repeat(made[k], self.count))
+        columns += [rows(made[n]) if many else repeat(made[n], self.count) for n, many in self.stacked]
         run, handed_on, numbers = self.frame.run, self.handed_on, self.numbers
         for turn, moves in enumerate(zip(*columns, strict=True) if columns else repeat((), self.count)):
             outs = run([*fixed, *state, *moves])
@@ -93,9 +97,9 @@ class Turns:
                 else:
                     made[n] = outs[place]
 
-    def room(self, value: Value, many: bool) -> Any:
-        """Memory for a result of the loop; None for a number of the last iteration."""
-        if not many and not is_array(value):
+    def room(self, value: Value, number: int, many: bool) -> Any:
+        """Memory for a result of the loop; None for a number of the last iteration, and for what was handed on at last."""
+        if not many and (not is_array(value) or number < len(self.buffers)):
             return None
         return np.empty(value.meta.shape, value.meta.dtype)
 

@@ -77,6 +77,8 @@ class TurnsTable:
         """Let what is kept of each turn go to a row of its own; gives where a number of the last turn is found."""
         number, many = inside.kept[k]
         value, made = self.results[number], inside.node.outputs[k].meta
+        if number < len(inside.carried) and is_array(value):
+            return None
         if not is_array(value):
             if not many:
                 return self.fixed(value)
@@ -86,7 +88,7 @@ class TurnsTable:
             self.after.copy(Spot(cell, 0), self.spot(value), value.meta.nbytes)
             self.moves.append((cell, value.meta.nbytes))
         elif many:
-            before = sum(is_array(self.results[other]) for other, _ in inside.kept[:k])
+            before = sum(is_array(self.results[other]) for other, _ in inside.kept[:k] if other >= len(inside.carried))
             self.moves.append((kept_at + before, value.meta.nbytes))
         return None
 

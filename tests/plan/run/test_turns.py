@@ -142,6 +142,7 @@ def test_they_are_loops_of_steps() -> None:
     made(W, V, X)
     kinds = [line.kind for line in made.explain(W, V, X).lines]
     assert kinds.count("loop") == 2
+    assert any("in each of" in reason for _, reason, _ in made.explain(W, V, X).copies)
     inside = [p.steps for _, p in made.path(W, V, X).plan.prepared.insides.values()]
     assert all(2 <= len(steps) <= 4 for steps in inside)
 
