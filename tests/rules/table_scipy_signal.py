@@ -47,6 +47,26 @@ ENTRIES = [
     both("signal.detrend", signal.detrend, (2, 6), rtol=1e-5),
     both("signal.detrend pieces", lambda x: signal.detrend(x, 0, bp=[3]), (7, 2), single=False),
     both("signal.detrend constant", lambda x: signal.detrend(x, type="constant"), (2, 6)),
+    both("signal.periodogram", lambda x: signal.periodogram(x, 2.0, scaling="spectrum")[1], (7,), single=False),
+    both("signal.welch", lambda x: signal.welch(x, nperseg=4, nfft=6)[1], (2, 9), single=False),
+    both(
+        "signal.csd", lambda x, y: signal.csd(x, y, nperseg=4, detrend=False, axis=0)[1], (8, 2), (8, 2), single=False
+    ),
+    both(
+        "signal.coherence",
+        lambda x, y: signal.coherence(x, y, nperseg=4)[1],
+        (12,),
+        (12,),
+        single=False,
+        is_complex=False,
+    ),
+    both(
+        "signal.spectrogram",
+        lambda x: signal.spectrogram(x, nperseg=4, noverlap=1)[2],
+        (8,),
+        single=False,
+        is_complex=False,
+    ),
     both(
         "integrate.trapezoid", lambda y, x: integrate.trapezoid(y, np.cumsum(x)), (2, 5), positive(5), is_complex=False
     ),
