@@ -141,12 +141,19 @@ def store_below(
         store(handle, views, value)
         return handle
     index = views[-1][1][0]
-    lower = lifted(lower, value, index)
-    target = lower
-    for view, rest in views[:-1]:
-        target = view.run(target, *rest)
+    plain, lower = lower, lifted(lower, value, index)
+    if lower is not plain:  # pullbacks that were recorded before keep the plain array
+        rescue(plain, followed(plain, views[:-1]), index, since)
+    target = followed(lower, views[:-1])
     rescue(lower, target, index, since)
     target[index] = value
+    return lower
+
+
+def followed(lower: Any, views: Views) -> Any:
+    """The part of an array that views lead to."""
+    for view, rest in views:
+        lower = view.run(lower, *rest)
     return lower
 
 

@@ -253,3 +253,24 @@ def changed(x: Any, seed: int) -> Any:
 def test_programs(name: str) -> None:
     f, args = PROGRAMS[name]
     assert disagreement(f, [args, tuple(changed(x, 1) for x in args), tuple(changed(x, 2) for x in args)]) is None
+
+
+@pytest.mark.parametrize(
+    "write_into",
+    [
+        lambda v, x: v.__setitem__(Ellipsis, x),
+        lambda v, x: v.__setitem__(0, x[0]),
+        lambda v, x: v[1:].__setitem__(Ellipsis, x[1:]),
+        lambda v, x: np.flip(v).__setitem__(Ellipsis, x),
+        lambda v, x: np.add(x, v, out=v),
+        lambda v, x: np.add(x, w := np.flip(v), out=w),
+    ],
+)
+def test_what_a_pullback_kept_of_an_array_of_ours_is_safe_from_writes(write_into: Any) -> None:
+    def f(x: Any) -> Any:
+        v = gv.numpy.zeros(3) / 0.5
+        product = v * x
+        write_into(v, x)
+        return np.sum(np.sin(product + 0.9)) + np.sum(v * x)
+
+    assert disagreement(gv.grad(f), [(np.array([0.3, -0.2, 0.7]),), (np.array([0.5, 0.1, -0.4]),)]) is None
