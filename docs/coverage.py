@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import gradviz as gv
-from docs.coverage_names import AUTOGRAD, JAX, LEFT_OUT, NO_DERIVATIVE, STRUCTURAL
+from docs.coverage_names import AUTOGRAD, JAX, LEFT_OUT, NO_DERIVATIVE, STRUCTURAL, WHY_NOT
 from gradviz.engine.rule import COMPOSED, CREATING, NO_GRADIENT, RULES
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -222,7 +222,8 @@ WORDS = {
     STRUCTURE: "nothing in the result depends on the values of an array: shapes, dtypes, index grids, new arrays made from sizes",
     NOTHING: "no number comes out that could be differentiated, or none goes in: text, files, dates, bits, settings",
     LATER: "called on a traced array it raises [`MissingRuleError`](errors.md#missingruleerror), or "
-    "[`ConversionError`](errors.md#conversionerror) where SciPy reads the array itself; [adding a rule](adding-a-rule.md) says what to do",
+    "[`ConversionError`](errors.md#conversionerror) where SciPy reads the array itself; [adding a rule](adding-a-rule.md) says what to do, "
+    "and [the last table](#why-not-yet) why",
 }
 
 
@@ -234,7 +235,7 @@ def page(found: list[Name], methods: dict[str, dict[str, str]]) -> str:
     head = HEAD.format(numpy=series(np.__version__), scipy=series(scipy.__version__), words=words)
     parts = [head, totals(found), beside(found)]
     parts += [section(module, [n for n in found if n.module == module]) for module in MODULES]
-    return "\n".join([*parts, method_section(methods)])
+    return "\n".join([*parts, method_section(methods), why_section(found)])
 
 
 def series(version: str) -> str:
@@ -279,6 +280,21 @@ def method_section(methods: dict[str, dict[str, str]]) -> str:
     return f"## Methods of NumPy's ufuncs\n\n{table(rows)}"
 
 
+def why_not(n: Name) -> str:
+    """The reason why a name has no derivative yet, if one is written down."""
+    return next((why for patterns, why in WHY_NOT.get(n.module, {}).items() if matches(n.name, patterns)), "")
+
+
+def why_section(found: list[Name]) -> str:
+    reasons: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for n in found:
+        if n.state == LATER:
+            reasons[n.module, why_not(n)].append(f"`{n.name}`")
+    rows = [["module", "names", "why"]]
+    rows += [[module, ", ".join(several), why] for (module, why), several in reasons.items()]
+    return f"## Why not yet\n\n{table(rows)}"
+
+
 def mark(yes: bool) -> str:
     return "yes" if yes else ""
 
@@ -313,6 +329,10 @@ def complaints(found: list[Name], text: str, stands: str) -> list[str]:
         if said[title, name] != so[title, name]
     ]
     same_versions = stands.partition("\n## ")[0] == text.partition("\n## ")[0]
+    if same_versions:
+        wrong += [
+            f"{n.module}.{n.name} has no derivative and no reason" for n in found if n.state == LATER and not why_not(n)
+        ]
     if stands != text and same_versions and not wrong:
         wrong.append("totals or names are not what is so")
     return [*wrong, "run python -m docs.coverage"] if wrong else []

@@ -39,6 +39,42 @@ NO_DERIVATIVE = {
     """,
 }
 
+# Why names of SciPy have no derivative yet; the first pattern that fits says it.
+WHY_NOT = {
+    "scipy.special": {
+        "bdtri[kn] nbdtri[kn] pdtrik btdtri[ab] chdtriv chndtridf fdtridfd gdtrib ncfdtridf[dn] nctdtridf nctdtrinc stdtridf":
+            "inverse in a parameter of a distribution: one over its derivative there, a series that SciPy has no function for",
+        "mathieu_[ab] obl_* pro_* ellip_*": "eigenvalue problem: derivatives in its parameters have no closed form",
+        "lqn lqmn lmbda riccati_* *_seq": "takes one number and gives a whole sequence with its derivatives: differentiate the function "
+            "of one order, where SciPy has it",
+        "legendre_p* assoc_legendre_p* sph_legendre_p* sph_harm_y_all": "gives its own derivatives (`diff_n=`), so no rule is written yet; "
+            "`eval_legendre`, `sph_harm_y` are differentiable",
+        "assoc_laguerre": "`eval_genlaguerre(n, k, x)` is the same and differentiable",
+        "softplus": "`np.logaddexp(0, x)` is the same and differentiable",
+        "zetac": "SciPy has no derivative of Riemann's zeta function",
+    },
+    "scipy.linalg": {
+        "schur hessenberg qz ordqz rsf2csf cdf2rdf cossin": "defined up to signs, phases, order; and singular where eigenvalues "
+            "meet: a derivative needs a convention, which is not chosen yet",
+        "ldl": "pivots jump as the matrix changes; of positive definite matrices `cholesky` is differentiable",
+        "qr_* rq": "not written yet; `qr` is differentiable",
+        "*_banded": "not written yet; the same on the whole matrix is differentiable",
+        "*": "not written yet: no rule turns its result into differentiable calls",
+    },
+    "scipy.signal": {
+        "istft stft": "not written yet; `spectrogram` is differentiable",
+        "argrel* find_peaks* peak_*": "finds places or their measures: piecewise, with jumps where peaks appear; not written yet",
+        "*": "SciPy reads the arguments as plain arrays, and its steps are not written as differentiable calls yet",
+    },
+    "scipy.integrate": {
+        "tplquad": "`nquad` with three ranges is the same and differentiable",
+        "cubature tanhsinh": "not written yet; `quad`, `quad_vec`, `nquad` are differentiable",
+        "nsum": "not written yet: derivatives of terms need convergence tests of their own",
+        "qmc_quad": "random points: differentiate the mean over fixed points instead",
+        "solve_bvp": "needs implicit differentiation of its collocation, whose mesh it chooses; not written yet",
+    },
+}  # fmt: skip
+
 # Names that are on their way out, or are no functions of numbers at all.
 LEFT_OUT = {"row_stack", "test"}
 

@@ -33,6 +33,12 @@ def test_a_page_that_lies_is_found():
     assert coverage.complaints([], coverage.page([], {}), text)
 
 
+def test_a_name_without_a_reason_is_found():
+    name = coverage.Name("scipy.integrate", "made_up", coverage.LATER)
+    text = coverage.page([name], {})
+    assert any("no reason" in line for line in coverage.complaints([name], text, text))
+
+
 def test_names_that_no_module_has_are_no_claims():
     """Peers' names are compared with public ones; a misspelt one would never be missed."""
     for peer in (coverage.AUTOGRAD, coverage.JAX):
