@@ -1,8 +1,8 @@
 """What is decided about a kernel before it is written: lanes, blocks, chunks, and where scratch and partial results lie.
 
 A *block* is the positions whose numbers are kept in registers together: ``unroll`` vectors of ``lanes`` lanes each, so that chains of
-dependent calls run side by side. A *chunk* is a fixed number of positions along the first axis. It is what threads share out, and what
-a reduction over the first axis is cut into: sums do not depend on the number of threads.
+dependent calls run side by side. A *chunk* is a fixed number of positions along the first axis, fewer where each takes long. It is what
+threads share out, and what a reduction over the first axis is cut into: sums do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gradviz.plan.kernels.kernel import Compute, Constant, Kernel, Load, Loop, R
 
 SCRATCH_BYTES = 1 << 19  # what one block may keep: half of a core's second-level cache
 CHUNK = 1 << 14  # positions; 16 vectors of running sums see 256 terms each at most
+CHUNK_NS = 200_000  # of work, roughly: chunks of positions that take long are shorter, so that threads have something to share out
 ALIGN = 64
 
 
@@ -59,8 +60,10 @@ def lay_out(kernel: Kernel, vector_bytes: int) -> Layout:
     offsets, scratch_bytes = _scratch(kernel, lanes * unroll)
     partials, partial_bytes = _partials(kernel)
     inner = max(1, math.prod(kernel.grid[1:]))
-    chunk = max(CHUNK // inner, 64 if partial_bytes > ALIGN * max(1, len(partials)) else 1)
     cost = _cost(kernel.body) / max(1, lanes)
+    block = lanes * unroll if len(kernel.grid) == 1 else 1
+    positions = min(CHUNK, round_up(int(CHUNK_NS / cost), block) if cost else CHUNK)
+    chunk = max(positions // inner, 64 if partial_bytes > ALIGN * max(1, len(partials)) else 1)
     return Layout(lanes, unroll, looping, chunk, partials, partial_bytes, offsets, scratch_bytes, cost)
 
 
