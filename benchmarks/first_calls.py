@@ -2,7 +2,7 @@
 
     python -m benchmarks.first_calls --json first.json
 
-Each is measured in processes of its own: with an empty folder for kernels, then again with what the first one left there.
+Each is measured in processes of its own: with an empty folder for programs and kernels, then again with what the first one left there.
 """
 
 from __future__ import annotations

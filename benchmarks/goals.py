@@ -116,7 +116,7 @@ def table(parts: dict[str, Any]) -> Iterator[str]:
 
 def first_calls(measured: list[dict[str, Any]]) -> Iterator[str]:
     """First calls in fresh processes, with the rival's."""
-    yield "| | case | nothing on disk | goal | | kernels on disk | goal | | rival | |"
+    yield "| | case | nothing on disk | goal | | program and kernels on disk | goal | | rival | |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for goal in FIRST_CALLS:
         found = next((m for m in measured if (m["workload"], m["case"]) == (goal.workload, goal.case)), None)

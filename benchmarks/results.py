@@ -28,7 +28,7 @@ that of b.
 
 FIRST_CALLS_TOLD = """\
 Seconds of the first call in a process that has done nothing before but import: tracing, compiling and running once. The
-fastest of three, with an empty folder for kernels, and with the kernels in it.
+fastest of three, with an empty folder for programs and kernels, and with those in it.
 """
 
 
