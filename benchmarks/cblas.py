@@ -19,7 +19,7 @@ class Product:
         library = blas.mkl()
         if library is None:
             raise Skip("MKL is not installed: pip install mkl")
-        self.library, self.dtype = library, np.dtype(dtype)
+        self.mkl, self.dtype = library, np.dtype(dtype)
         self.bound: dict[Any, Any] = {}  # by sizes and ways
 
     def __call__(self, a: Any, b: Any, out: Any, *, a_is: int = NOT, b_is: int = NOT, twice: bool = False) -> Any:
@@ -29,6 +29,6 @@ class Product:
             m, n = out.shape
             k = a.shape[1] if a_is == NOT else a.shape[0]
             leading = a.shape[1], b.shape[1], n
-            call = self.bound[key] = self.library.gemm(self.dtype, (a_is, b_is), (m, n, k), 2 if twice else 1, leading)
+            call = self.bound[key] = self.mkl.gemm(self.dtype, (a_is, b_is), (m, n, k), 2 if twice else 1, leading)
         call(a.ctypes.data, b.ctypes.data, out.ctypes.data)
         return out

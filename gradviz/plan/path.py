@@ -20,8 +20,9 @@ from gradviz.errors import CaptureError
 from gradviz.plan.capture.by_shape import ByShape, is_large
 from gradviz.plan.capture.capture import Capture
 from gradviz.plan.capture.captured import Captured, CapturedArray
-from gradviz.plan.capture.constants import address, memory, part_of, same
+from gradviz.plan.capture.constants import memory, part_of, same
 from gradviz.plan.capture.devices import on_device, one_device, stand_in
+from gradviz.plan.capture.overlap import address
 from gradviz.plan.capture.randomness import Randomness
 from gradviz.plan.capture.references import References
 from gradviz.plan.capture.signature import STATIC, is_input

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz.devices.find import device_of
+from gradviz.plan.capture.overlap import address
 
 ndarray = np.ndarray
 SMALL_NBYTES = 1024  # arrays of which one is kept for all that hold the same, so that a loop may make one in each turn
@@ -135,10 +136,6 @@ def memory(value: Any) -> Any:
     while type(value.base) is ndarray:
         value = value.base
     return value
-
-
-def address(value: ndarray) -> int:
-    return value.__array_interface__["data"][0]
 
 
 class Window:

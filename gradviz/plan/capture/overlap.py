@@ -45,3 +45,8 @@ def span(value: Any) -> tuple[int, int]:
     reach = [(n - 1) * s for n, s in zip(value.shape, value.strides, strict=True)]
     start = value.data.ptr
     return start + sum(r for r in reach if r < 0), start + sum(r for r in reach if r > 0) + value.itemsize
+
+
+def address(array: Any) -> int:
+    """Where the first entry of an array lies."""
+    return array.__array_interface__["data"][0]

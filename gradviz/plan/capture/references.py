@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 import math
 import random
 import sys
@@ -291,17 +292,18 @@ def attributes_of(value: Any) -> Iterator[tuple[str, Any]]:
                 yield name, getattr(value, name)
 
 
+def attributes_after(instructions: list[dis.Instruction], at: int) -> tuple[str, ...]:
+    """The attributes that are read at once of what an instruction loads."""
+    return tuple(str(i.argval) for i in itertools.takewhile(lambda i: i.opname in ATTRIBUTES, instructions[at + 1 :]))
+
+
 def reads(code: types.CodeType) -> Iterator[tuple[str, str, tuple[str, ...], bool, str]]:
     """What a code object and those inside it read: (global, deref or fast; name; attributes; called without arguments; line)."""
     instructions = list(dis.get_instructions(code))
     for at, found in enumerate(instructions):
         if found.opname not in ROOTS and not found.opname.startswith("LOAD_FAST"):
             continue
-        attributes: list[str] = []
-        for following in instructions[at + 1 :]:
-            if following.opname not in ATTRIBUTES:
-                break
-            attributes.append(following.argval)
+        attributes = attributes_after(instructions, at)
         rest = (
             i for i in instructions[at + 1 + len(attributes) :] if i.opname not in ("PRECALL", "CACHE", "PUSH_NULL")
         )

@@ -26,7 +26,14 @@ import numpy as np
 from gradviz.engine.array import Array
 from gradviz.engine.rule import COMPOSED, RULES, Rule
 from gradviz.plan.capture.devices import on_device
-from gradviz.plan.capture.references import ATTRIBUTES, attributes_of, contents, is_library_file, missing, static
+from gradviz.plan.capture.references import (
+    attributes_after,
+    attributes_of,
+    contents,
+    is_library_file,
+    missing,
+    static,
+)
 from gradviz.version import __version__
 
 MOST_VISITS = 20_000
@@ -370,12 +377,7 @@ def globals_of(code: types.CodeType) -> Iterator[tuple[str, tuple[str, ...]]]:
     for at, found in enumerate(instructions):
         if "GLOBAL" not in found.opname and found.opname != "LOAD_NAME":
             continue
-        attributes: list[str] = []
-        for following in instructions[at + 1 :]:
-            if following.opname not in ATTRIBUTES:
-                break
-            attributes.append(following.argval)
-        yield str(found.argval), tuple(attributes)
+        yield str(found.argval), attributes_after(instructions, at)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from globals_of(constant)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradviz.plan.capture.devices import on_device
+from gradviz.plan.capture.overlap import address
 from gradviz.plan.capture.signature import is_input
 
 
@@ -48,7 +49,3 @@ def kinds(values: Sequence[Any]) -> list[Any]:
     """What may change about an array while it stays the same object."""
     arrays = [value for value in values if type(value) is np.ndarray]
     return [(a.shape, a.strides, a.dtype, a.flags.writeable, address(a)) for a in arrays]
-
-
-def address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]

@@ -40,9 +40,6 @@ typedef struct Step {
     Py_ssize_t inside_count;
     struct { Py_ssize_t cell; int64_t stride; } *moves;
     Py_ssize_t move_count;
-    Py_ssize_t *turns; /* cells, and the cells whose addresses they take after an iteration */
-    int64_t *turned;   /* those addresses, meanwhile */
-    Py_ssize_t turn_count;
 } Step;
 
 typedef struct {
@@ -109,10 +106,6 @@ static void run_steps(Step *steps, Py_ssize_t count, int64_t *cells)
         case LOOP:
             for (int64_t k = 0; k < step->count; k++) {
                 run_steps(step->inside, step->inside_count, cells);
-                for (Py_ssize_t n = 0; n < step->turn_count; n++)
-                    step->turned[n] = cells[step->turns[2 * n + 1]];
-                for (Py_ssize_t n = 0; n < step->turn_count; n++)
-                    cells[step->turns[2 * n]] = step->turned[n];
                 for (Py_ssize_t n = 0; n < step->move_count; n++)
                     cells[step->moves[n].cell] += step->moves[n].stride;
             }
@@ -128,8 +121,6 @@ static void free_steps(Step *steps, Py_ssize_t count)
         Py_XDECREF(step->what);
         PyMem_Free(step->patches);
         PyMem_Free(step->moves);
-        PyMem_Free(step->turns);
-        PyMem_Free(step->turned);
         free_steps(step->inside, step->inside_count);
     }
     PyMem_Free(steps);
@@ -154,7 +145,7 @@ static int read_step(PyObject *given, Step *step, double *work)
     step->kind = kind;
     long long offset, from, nbytes, count;
     Py_ssize_t size;
-    PyObject *what, *listed, *moves, *turns;
+    PyObject *what, *listed, *moves;
     const char *pattern;
     switch (step->kind) {
     case RUN:
@@ -200,7 +191,7 @@ static int read_step(PyObject *given, Step *step, double *work)
         return 0;
     case LOOP: {
         double inside = 10;
-        if (!PyArg_ParseTuple(rest, "LO!O!O!", &count, &PyList_Type, &listed, &PyList_Type, &moves, &PyList_Type, &turns))
+        if (!PyArg_ParseTuple(rest, "LO!O!", &count, &PyList_Type, &listed, &PyList_Type, &moves))
             return -1;
         step->count = count;
         step->inside_count = PyList_GET_SIZE(listed);
@@ -208,19 +199,13 @@ static int read_step(PyObject *given, Step *step, double *work)
             return -1;
         *work += inside * (double)count;
         step->move_count = PyList_GET_SIZE(moves);
-        step->turn_count = PyList_GET_SIZE(turns);
-        if ((step->moves = room(step->move_count, sizeof *step->moves)) == NULL ||
-            (step->turns = room(2 * step->turn_count, sizeof(Py_ssize_t))) == NULL ||
-            (step->turned = room(step->turn_count, sizeof(int64_t))) == NULL)
+        if ((step->moves = room(step->move_count, sizeof *step->moves)) == NULL)
             return -1;
         for (Py_ssize_t k = 0; k < step->move_count; k++) {
             if (!PyArg_ParseTuple(PyList_GET_ITEM(moves, k), "nL", &step->moves[k].cell, &offset))
                 return -1;
             step->moves[k].stride = offset;
         }
-        for (Py_ssize_t k = 0; k < step->turn_count; k++)
-            if (!PyArg_ParseTuple(PyList_GET_ITEM(turns, k), "nn", &step->turns[2 * k], &step->turns[2 * k + 1]))
-                return -1;
         return 0;
     }
     }

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.plan.capture.overlap import address
 from gradviz.plan.fuse.fuse import Step
 from gradviz.plan.fuse.lower import Operand
 from gradviz.plan.fuse.views import is_contiguous
@@ -35,11 +36,6 @@ from gradviz.plan.simplify.products import product
 ndarray = np.ndarray
 MOST_MEMBERS = 6  # functions of a kernel that are named
 FEW = 16  # inputs whose addresses are simply looked up in each call
-
-
-def address(array: Any) -> int:
-    """Where the first entry of an array lies."""
-    return array.__array_interface__["data"][0]
 
 
 word_at = ctypes.c_int64.from_address

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.plan.capture.overlap import address
 from gradviz.plan.program.operation import filled
 from gradviz.plan.run.inside import Entry, Inside, is_array, reads, start
 from gradviz.plan.run.turns_table import TurnsTable, table_of
@@ -133,10 +134,6 @@ class Turns:
         return (
             [np.asarray(entry) for entry in entries] if what.meta.kind == "array" and not what.meta.shape else entries
         )
-
-
-def address(array: Any) -> int:
-    return array.__array_interface__["data"][0]
 
 
 def look(value: Value, env: dict[Value, Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradviz.plan.capture.overlap import address
 from gradviz.plan.run import entry
 from gradviz.plan.run.inside import Entry, Inside, is_array
 from gradviz.plan.run.table import FIXED, LOOP, Spot, Table
@@ -49,7 +50,7 @@ class TurnsTable:
         self.lasts = [self.kept(inside, k, kept_at) for k in range(len(inside.kept))]
         self.states = [self.handed_on(carried_at + n, self.results[n]) for n in range(len(inside.carried))]
         steps = [*self.before.steps, *frame.writer.table.steps, *self.after.steps]
-        self.run = entry.direct.Steps([0] * self.before.cells, [], [(LOOP, (count, steps, self.moves, []))], frame)
+        self.run = entry.direct.Steps([0] * self.before.cells, [], [(LOOP, (count, steps, self.moves))], frame)
 
     def fixed(self, value: Value) -> Any:
         """The memory of a number, which must always be the same."""
@@ -59,7 +60,7 @@ class TurnsTable:
         return found
 
     def spot(self, value: Value) -> Spot:
-        return Spot(FIXED, entry_address(self.fixed(value)))
+        return Spot(FIXED, address(self.fixed(value)))
 
     def moving(self, n: int, what: Entry | Value, indices: Any) -> int:
         """Let the address of an entry move on; a number is copied from there."""
@@ -104,10 +105,6 @@ class TurnsTable:
         return self.fixed(inside)
 
 
-def entry_address(array: Any) -> int:
-    return array.__array_interface__["data"][0]
-
-
 def steps_through(what: Entry, indices: list[Any]) -> tuple[int, int]:
     """Where the first entry lies in an array in C order, and how far it is to the next, in bytes."""
     for v in what.integers:
@@ -115,7 +112,7 @@ def steps_through(what: Entry, indices: list[Any]) -> tuple[int, int]:
             raise NeedsPythonError
     array = np.empty(what.array.meta.shape, what.array.meta.dtype)
     first, second = (
-        entry_address(array[(*(index if type(index) is tuple else (index,)), ...)]) - entry_address(array)
+        address(array[(*(index if type(index) is tuple else (index,)), ...)]) - address(array)
         for index in (indices[0], indices[1])
     )
     return first, second - first

@@ -30,12 +30,12 @@ class Nvrtc:
 
     def __init__(self) -> None:
         found = [f for f in files(WHEEL) or () if f.name.startswith("libnvrtc.so")]
-        self.library = ctypes.CDLL(str(found[0].locate()))
+        self.nvrtc = ctypes.CDLL(str(found[0].locate()))
 
     def cubin(self, source: str, architecture: str) -> bytes:
         """The machine code of a source for one kind of GPU."""
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
-        nvrtc = self.library
+        nvrtc = self.nvrtc
         assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"plan.cu", 0, None, None) == 0
         options = [f"--gpu-architecture={architecture}", "--std=c++17", "-default-device", *(f"-I{f}" for f in FOLDERS)]
         status = nvrtc.nvrtcCompileProgram(

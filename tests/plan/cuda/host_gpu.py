@@ -39,16 +39,16 @@ class HostGpu:
                 [compiler, *FLAGS, *flags, text, "-o", library], check=False, capture_output=True, text=True
             )
             assert ran.returncode == 0, ran.stderr[:4000]
-            self.library: Any = ctypes.CDLL(str(library))
+            self.compiled: Any = ctypes.CDLL(str(library))
         size, pointer = ctypes.c_int64, ctypes.c_void_p
-        self.library.launch.argtypes = [pointer, *[ctypes.c_uint] * 3, pointer, size, size, pointer]
+        self.compiled.launch.argtypes = [pointer, *[ctypes.c_uint] * 3, pointer, size, size, pointer]
 
     def launch(
         self, name: str, blocks: int, rows: int, threads: int, table: int, jobs: int, chunks: int, scratch: int
     ) -> None:
         """``name<<<(blocks, rows), threads>>>(table, jobs, chunks, scratch)``, done when it returns."""
-        function = ctypes.cast(getattr(self.library, name), ctypes.c_void_p)
-        self.library.launch(function, blocks, rows, threads, table, jobs, chunks, scratch)
+        function = ctypes.cast(getattr(self.compiled, name), ctypes.c_void_p)
+        self.compiled.launch(function, blocks, rows, threads, table, jobs, chunks, scratch)
 
 
 class Engine:
